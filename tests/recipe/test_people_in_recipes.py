@@ -288,4 +288,5 @@ def test_households_are_called_households() -> None:
     release = recipe.run(table)
     assert "3-anonymity, counted in households," in release.summary()
     assert "世帯数で数えた" in release.summary(lang="ja")
+    assert release.report.exposed.told(1).say("en") == "1 household"
     assert Verification.read(release.verification.as_dict()) == release.verification

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
 import pandas as pd
@@ -18,10 +19,12 @@ import oboro
 from oboro.measure.column_contributions import contributions
 from oboro.measure.exposure.separation import exposure
 from oboro.recipe.roles import repeated_people as room
+from oboro.recipe.roles.column_words import role_by_name
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
 from oboro.recipe.roles.repeated_people import repeated_people
 from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy.propose import propose
 from oboro.table.schema import Role
 from oboro.table.spelling.stray_values import Strays, stray_values
 from oboro.table.values import Kind, kind_of
@@ -307,3 +310,41 @@ def test_strays_are_the_values_that_are_text_alone(odd: list[str | None]) -> Non
 def test_a_few_words_among_numbers_are_told() -> None:
     told = str(oboro.init({"age": [*map(str, range(20, 60)), "?"], "note": [f"{i} apples" for i in range(41)]}))
     assert told.count("1 row (first: row 41) holds no whole number") == 1
+
+
+def test_secrets_that_are_written_nearly_alike_are_folded_by_the_starter() -> None:
+    table = {"age": list(range(20, 60)), "diagnosis": ["flu", "Flu ", "cold", "asthma"] * 10}
+    starter = oboro.init(table)
+    assert starter.recipe.attributes["diagnosis"].fold == ("space", "case", "unicode")
+    assert "fold: [space, case, unicode]" in str(starter)
+    release = starter.recipe.run(table)
+    assert not release.verification.warnings
+    assert release.report.exposed.secrets[0].certain == 0
+
+
+@pytest.mark.parametrize("ranges", [["12.09.1970 to 27.04.1986", "06.06.1936 to 24.04.1961"], ["22–51", "52–60"]])
+def test_ranges_are_known_to_others(ranges: list[str]) -> None:
+    """What a release says of a date or an age is a range; whoever assesses it must not take it for harmless."""
+    found = oboro.assess({"sex": ["F", "M"] * 20, "seen": [*ranges * 19, ranges[0], "*"]})
+    assert "seen" in found.quasi
+    assert not found.asked
+
+
+def test_a_secret_of_ranges_is_certain_as_a_range() -> None:
+    found = oboro.assess({"sex": ["F", "M"] * 3, "income": ["20000–29999", "30000–39999"] * 3}, ["sex"], ["income"])
+    assert "a range, not the value, is certain for 6 of 6" in found.summary()
+    assert "範囲が確実に分かる人 6 人中 6 人" in replace(found, lang="ja").summary()
+
+
+@pytest.mark.parametrize(
+    ("name", "role"), [("要介護度", "sensitive"), ("municipality", "quasi"), ("Geb.-Datum", "quasi")]
+)
+def test_words_of_care_and_places(name: str, role: str) -> None:
+    assert role_by_name(name) == role
+
+
+def test_a_few_postal_codes_are_masked_from_the_right() -> None:
+    """Their first digits name a region, however few there are; other short codes stay as they are."""
+    codes = Column.of([f"0{n}031" for n in range(10)] * 3)  # text: a number has no zero before it
+    assert propose("PLZ", codes).mask is not None
+    assert propose("ward", codes) is None

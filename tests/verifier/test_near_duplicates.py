@@ -78,6 +78,8 @@ def test_a_recipe_that_folds_protects_by_meaning(step: str) -> None:
     plain = _recipe([], step, **asked).run(PEOPLE)
     assert [one.id for one in plain.verification.warnings] == ["verdict.near_secrets"]
     assert "differs from another only in spaces" in plain.summary()
+    assert "differs from another only in spaces" in plain.report.summary()
+    assert "disease is certain for 2 records of 4" in plain.report.summary()  # whatever the promise counts
     assert any(
         isinstance(one, oboro.text.Message) and one.id == "verdict.near_secrets" for one in plain.report.warnings
     )

@@ -79,6 +79,14 @@ def test_a_verdict_names_its_columns_where_it_knows_them() -> None:
     assert named.sentence("ja") == "age, sex についての 1-匿名性 は全 2 グループで成立(要求 1、達成 1)。"
 
 
+def test_one_group_and_the_records_of_a_stream_are_called_so() -> None:
+    (verdict,) = verify({"sex": ["F", "F"]}, quasi=["sex"], k=2).verdicts
+    assert verdict.sentence() == "2-anonymity holds in the only group (required 2, achieved 2)."
+    stream = next(one for one in verdicts() if one.id == "model.stream_k_anonymity" and one.holds and one.note is None)
+    assert "holds for every record (" in stream.sentence()
+    assert "グループ" not in stream.sentence("ja")
+
+
 def test_the_promised_k_is_read_from_the_model_and_not_from_words() -> None:
     known = {one.id: (one.k, one.counts_candidates) for one in verdicts()}
     assert known["model.k_anonymity_within"] == (1, False)

@@ -65,6 +65,8 @@ class ExposedPeople:
     """Of each sensitive column: for how many its value is certain from their class."""
     rare: tuple[RareValues, ...]
     """Columns with values that few hold; of all released ones but random ones and pseudonyms."""
+    households: bool = False
+    """Whether those who are counted are households."""
 
     @property
     def certain(self) -> tuple[CertainSecrets, ...]:
@@ -83,8 +85,9 @@ class ExposedPeople:
         return found[0] if found else UniqueBy(self.unprotected, self.together)
 
     def told(self, people: int) -> Message:
-        """So many people, or records."""
-        return Message(f"exposed.{'people' if self.counts_people else 'records'}", number=people)
+        """So many people, households or records."""
+        counted = "households" if self.households else "people" if self.counts_people else "records"
+        return Message(f"exposed.{counted}", number=people)
 
 
 def exposed_people(subject: Subject, provenance: Provenance, rare_below: int) -> ExposedPeople:
@@ -121,6 +124,7 @@ def exposed_people(subject: Subject, provenance: Provenance, rare_below: int) ->
             rare_below,
             person,
         ),
+        households=any(one.id == "report.warning.in_households" for one in provenance.warnings),
     )
 
 

@@ -32,7 +32,7 @@ def summary(report: Report) -> str:
         *_table(report),
         *_risk(report),
         *_exposed(report),
-        *_forgotten(report),
+        *_cautions(report),
         *_attacks(report),
         *_series(report),
     )
@@ -72,10 +72,13 @@ def _exposed(report: Report) -> Iterator[tuple[str, Message]]:
         yield "secrets", said
 
 
-def _forgotten(report: Report) -> Iterator[tuple[str, Message]]:
+def _cautions(report: Report) -> Iterator[tuple[str, Message]]:
+    """What a run says without a report too, and what looks like an identifier; what was accepted is said of the exposed."""
     for said in report.warnings:
-        if said.id == "report.warning.looks_like_identifiers":
+        if said.id in ("report.warning.looks_like_identifiers", "exposure.look.by_all"):
             yield "look", said
+        elif not said.id.startswith(("report.", "exposure.look.")):
+            yield "caution", said
 
 
 def _attacks(report: Report) -> Iterator[tuple[str, Message]]:

@@ -73,6 +73,7 @@ class LocalRecode(Technique):
     coarser: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "aggregation"
     uses_hierarchies: ClassVar[bool] = True
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.local")
 
     k: int = Field(ge=1)
     """Every group must have at least this many records."""

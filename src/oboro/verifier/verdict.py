@@ -17,6 +17,7 @@ from oboro.text.language import system_language
 __all__ = ["K_ANONYMITY", "L_DIVERSITY", "T_CLOSENESS", "Verdict", "Verification"]
 
 HOLDS = attrgetter("holds")
+BY_RECORD = ("model.stream_k_anonymity", "model.stream_l_diversity")
 WORST_SHOWN = 10  # how many sizes of broken groups a verdict keeps
 # The models by what a textbook calls them; in a stream and within a window they are the same models.
 K_ANONYMITY = frozenset({"model.k_anonymity", "model.k_anonymity_within", "model.stream_k_anonymity"})
@@ -140,9 +141,10 @@ class Verdict:
             achieved = f"{self.achieved:.17g}" if close else f"{self.achieved:.6g}"
         limits = Message("verdict.limits", required=self.required, achieved=achieved)
         if self.holds:
-            return Message("verdict.holds", model=model, groups=self.groups, limits=limits)
+            alone = "_in_one" if self.groups == 1 else ""
+            return Message(f"verdict.holds{self._unit or alone}", model=model, groups=self.groups, limits=limits)
         return Message(
-            "verdict.broken",
+            f"verdict.broken{self._unit}",
             model=model,
             broken=self.broken_groups,
             groups=self.groups,
@@ -150,6 +152,11 @@ class Verdict:
             limits=limits,
             sizes=self.worst_sizes,
         )
+
+    @property
+    def _unit(self) -> str:
+        """A stream is judged record by record; each stands for itself in `groups`."""
+        return "_for_records" if self.model.id in BY_RECORD else ""
 
     def sentence(self, lang: str = "en") -> str:
         """The verdict in one sentence, in one language.

@@ -12,6 +12,7 @@ from oboro.measure.exposure.separation import require_columns
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import people_per_group
 from oboro.table.groups import Groups
+from oboro.table.spelling.folding import FOLDS, folded
 from oboro.table.value_counts import clean
 from oboro.verifier.classes import Classes
 from oboro.verifier.secret_spread import NEARLY, secret_spread
@@ -57,8 +58,11 @@ def certain_secrets(
 
 
 def certain_secret(classes: Classes, name: str) -> CertainSecrets:
-    """The same of one sensitive column, where the classes are formed already."""
-    column, sizes = clean(classes.data[name]), classes.sizes
+    """The same of one sensitive column, where the classes are formed already.
+
+    `flu` and `Flu ` are one secret to whoever reads them, so they are one here, whatever a promise counts.
+    """
+    column, sizes = folded(clean(classes.data[name]), FOLDS), classes.sizes
     if classes.person is None and sizes.size:
         found, rows = secret_spread(classes, column), classes.data.rows
         everywhere = _most_frequent(column, None) / rows

@@ -16,6 +16,7 @@ from oboro.measure.exposure.separation import Counted, Exposure
 from oboro.measure.exposure.value_rarity import rare_values
 from oboro.measure.identifiers import WARNED, Finding, scan
 from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
+from oboro.recipe.roles.column_forms import holds_ranges
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.report.released_alone.assessment import Assessment, WorstClass
@@ -91,6 +92,7 @@ def assess(
         sensitive=tuple(secret),
         other=tuple(other),
         guessed=guess is not None,
+        ranges=tuple(name for name in secret if holds_ranges(data[name])),
         rare=rare,
         identifiers=tuple(one for one in findings if one.kind in WARNED),
         series=attack_series(

@@ -5,6 +5,7 @@ Everything here works on the dictionary of a column; nothing decides a role yet.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,10 @@ import pyarrow.compute as pc
 from oboro.measure.identifiers import MOST_VALUES, WARNED, Finding
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
-from oboro.table.values import Kind
+from oboro.table.labels.notation import label_range
+from oboro.table.values import STAR, Kind
 
-__all__ = ["identifier_found", "is_code", "is_serial", "prose", "tells_sex"]
+__all__ = ["holds_ranges", "identifier_found", "is_code", "is_serial", "prose", "tells_sex"]
 
 ALL_BUT = 0.95  # of a column whose values are nearly all different
 FEWEST_ROWS = 20  # in a smaller table every number may be one record's
@@ -31,6 +33,8 @@ SEXES = (
 )
 SEX = frozenset(SEXES.split())
 TWO_SEXES = 2  # at least; one letter alone says nothing
+SEEN = 64  # values that are asked whether they are ranges
+RANGED = re.compile(r"[–~～〜\[(]| to |[.,].*-")  # marks that no number of a person has
 NO_IDENTIFIER = {"code", "over_89"}  # of the forms that are worth a warning, those that speak of something else
 
 
@@ -82,6 +86,22 @@ def tells_sex(column: Column) -> bool:
     if column.kind is not Kind.TEXT or not TWO_SEXES <= len(column.values) - (column.missing >= 0) <= len(SEX):
         return False
     return {str(one).strip().lower() for one in column.values.drop_null().to_pylist()} <= SEX
+
+
+def holds_ranges(column: Column) -> bool:
+    """Whether the values are ranges such as `20–29` or `1,50-9,99`, beside `*` and single ends of them.
+
+    A plain `03-1234` may be somebody's number.
+
+    >>> holds_ranges(Column.of(["12.09.1970 to 27.04.1986", "06.06.1936", "*", "07.02.1938 to 16.08.1960"]))
+    True
+    >>> holds_ranges(Column.of(["A to Z", "B to Y"])), holds_ranges(Column.of(["03-1234", "03-1235"]))
+    (False, False)
+    """
+    held = [text for text in column.texts[:SEEN] if text and text != STAR]
+    ranges = [text for text in held if RANGED.search(text) and label_range(text) is not None]
+    ends = [text for text in held if label_range(f"{text} to {text}") is not None]
+    return len(ranges) + len(ends) == len(held) and 2 * len(ranges) > len(held)
 
 
 def is_serial(column: Column) -> bool:

@@ -15,7 +15,7 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Role
 from oboro.table.spelling.date_notation import unclear_dates
-from oboro.table.spelling.folding import near_duplicates
+from oboro.table.spelling.folding import FOLDS, near_duplicates
 from oboro.table.spelling.marked_numbers import is_unclear_amount
 from oboro.table.spelling.stray_values import stray_values
 from oboro.table.value_counts import clean
@@ -56,7 +56,8 @@ class ColumnGuess:
             said = {"rows": strays.rows, "row": strays.first, "kind": strays.kind.value}
             reasons += (Message("role.unclear.strays", **said),)
         elif column.kind is Kind.TEXT and (near := near_duplicates(column)):
-            reasons += (Message("role.unclear.spelling", values=near),)
+            spelled = "role.folded" if role is Role.SENSITIVE else "role.unclear.spelling"
+            reasons += (Message(spelled, values=near),)
         return ColumnGuess(name, role, reasons, column.kind, missing, exposure, meant=_meant(column))
 
     def become(self, role: Role, *reasons: Message) -> ColumnGuess:
@@ -66,7 +67,8 @@ class ColumnGuess:
     @property
     def attribute(self) -> Attribute:
         """What a recipe says of the column."""
-        return Attribute(role=self.role, hierarchy=self.hierarchy)
+        spelled = self.role is Role.SENSITIVE and any(one.id == "role.folded" for one in self.reasons)
+        return Attribute(role=self.role, hierarchy=self.hierarchy, fold=FOLDS if spelled else ())
 
     @property
     def figures(self) -> Message:

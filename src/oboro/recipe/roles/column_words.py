@@ -25,17 +25,18 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
     (
         Role.SENSITIVE,
         r"diseas|diagnos|(^|_)(icd|dx)(_|\d|$)|illness|disab|medic|symptom|drug|income|salar|wage|earning|credit|debt|religio|politic|crim|orientation"
-        r"|病名|傷病|疾患|診断|既往|年収|所得|給与|宗教|犯罪|信条"
-        r"|krankheit|gehalt|einkommen|maladie|salaire|revenu|enfermedad|ingresos|malattia|stipendio|reddito|doen[cç]a|ziekte|inkomen"
+        r"|smok"
+        r"|病名|傷病|疾患|診断|既往|年収|所得|給与|宗教|犯罪|信条|要介護|要支援|介護度|障害|障がい|妊娠|喫煙"
+        r"|krankheit|gehalt|einkommen|pflegegrad|behinderung|konfession|raucher|maladie|salaire|revenu|enfermedad|ingresos|malattia|stipendio|reddito|doen[cç]a|ziekte|inkomen"
         r"|疾病|诊断|收入|工资|질병|진단|소득|급여",
     ),
     (
         Role.QUASI,
-        r"(^|[_\W])(age\w?|sex|gender|dob|city|town|state|county|prefecture|country|region|nationality|race|ethn\w*|zip\w*"
+        r"(^|[_\W])(age\w?|sex|gender|dob|city|town|municipality|district|state|county|prefecture|country|region|nationality|race|ethn\w*|zip\w*"
         r"|department|dept|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ?\w?|school|job|occupation|profession|employer"
         r"|workclass|native\w*|lat|latitude|lon|lng|longitude)($|[_\W])"
         r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|市町村|居住|地域|^(市|区|町|町名|県|県名|国|国名)$|職種|国籍|職業|部署|所属|勤務先|学歴|婚姻|出身"
-        r"|(^|_)(alter|geschlecht|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|abteilung|stadt|strasse|straße|land|staats\w*|beruf|familienstand"
+        r"|(^|_)(alter|geschl(echt)?|geb|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|gemeinde|landkreis|abteilung|stadt|strasse|straße|land|staats\w*|beruf|familienstand"
         r"|bundesland|sexe|[aâ]ge|naissance|date_de_naissance|code_postal|ville|commune|d[eé]partement|pays|m[eé]tier|profession"
         r"|edad|sexo|g[eé]nero|nacimiento|fecha_de_nacimiento|c[oó]digo_postal|ciudad|pa[ií]s|ocupaci[oó]n|estado_civil"
         r"|et[aà]|sesso|genere|nascita|data_di_nascita|cap|citt[aà]|paese|professione|idade|nascimento|cep|cidade|profiss[aã]o"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oboro.measure.identifiers import Finding
 from oboro.measure.identifying.held_identifiers import held_identifiers
-from oboro.recipe.roles.column_forms import identifier_found, is_code, is_serial, prose, tells_sex
+from oboro.recipe.roles.column_forms import holds_ranges, identifier_found, is_code, is_serial, prose, tells_sex
 from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.propose import propose
@@ -89,6 +89,8 @@ def _by_values(column: Column) -> FirstLook | None:
         return Role.QUASI, Message("role.date")
     if tells_sex(column):
         return Role.QUASI, Message("role.sex")
+    if column.kind is Kind.TEXT and holds_ranges(column):
+        return Role.QUASI, Message("role.ranges")
     if is_serial(column):
         return Role.IDENTIFIER, Message("role.serial")
     if is_code(column):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from oboro.recipe.roles.column_forms import holds_ranges
 from oboro.recipe.roles.column_words import (
     names_carried,
     names_household,
@@ -24,7 +25,6 @@ from oboro.recipe.roles.column_words import (
 )
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
-from oboro.table.labels.notation import label_range
 from oboro.table.schema import Role
 from oboro.table.values import Kind
 from oboro.text import Message
@@ -38,8 +38,7 @@ OFTEN = 2  # rows of a person on average: so often no name repeats by chance
 CHANGED = 0.05  # of the people may have two sexes or births before it speaks against them: typing errors
 FIXED_REPEATS = 10  # so many values with several rows must agree before "the same in all rows" says something
 BLOCK = 1 << 16  # rows that are compared at a time
-SEEN = 64  # values that are asked whether they are ranges
-RANGED = re.compile(r"[–~～〜\[(]| to |[.,].*-")  # marks that no number of a person has
+SEEN = 64  # values that are asked whether they are codes
 CODE, DIGIT = re.compile("[0-9A-Fa-f]+"), re.compile("[0-9]")
 LOOKED_AT = 12  # columns that are asked whether they are the moment, or stay the same
 
@@ -150,7 +149,7 @@ def _may_number_people(name: str, column: Column, identifier: bool) -> bool:
         return False
     if names_moment(name) or distinct < FEWEST_PEOPLE or distinct == rows:
         return False
-    if not names_person(name) and _holds_ranges(column):  # a released group's range is in all of its rows
+    if not names_person(name) and holds_ranges(column):  # a released group's range is in all of its rows
         return False
     if rows > MOST_ROWS_EACH * distinct:
         return names_one_person(name)
@@ -166,12 +165,6 @@ def _holds_codes(column: Column) -> bool:
     held = [text for text in column.texts[:SEEN] if text]
     shapes = {CODE.sub("0", text) for text in held}
     return all(map(DIGIT.search, held)) and len(shapes) <= max(3, len(held) // 8)
-
-
-def _holds_ranges(column: Column) -> bool:
-    """Whether the values are ranges such as `20–29` or `1,50-9,99`. A plain `03-1234` may be somebody's number."""
-    held = [text for text in column.texts[:SEEN] if text]
-    return all(RANGED.search(text) and label_range(text) is not None for text in held)
 
 
 def _moment(data: Dataset, name: str, held: np.ndarray) -> str | None:

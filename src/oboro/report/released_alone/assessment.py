@@ -56,6 +56,8 @@ class Assessment:
     worst: tuple[WorstClass, ...]
     series: SeriesRisk | None = None
     """What it tells together with the releases before it."""
+    ranges: tuple[str, ...] = ()
+    """Sensitive columns whose values are ranges: if one is certain, a range is, and not the value."""
     asked: tuple[Message, ...] = ()
     """Whose rows these are, where people seem to have several and nobody said which column tells them apart."""
     lang: str = "en"
@@ -74,7 +76,7 @@ class Assessment:
         said += [(_m("note"), one) for one in self.asked]
         said += [(_m("holds"), one.message()) for one in self.verification.verdicts]
         said += [(_m("unique"), self._unique(one)) for one in self._singling]
-        said += [(_m("secret"), _m("secret_said", **asdict(one))) for one in self.secrets]
+        said += [(_m("secret"), self._secret(one)) for one in self.secrets]
         said += [(_m("rare"), _m("rare_said", **asdict(one))) for one in self.rare[:SHOWN]]
         said += [
             (_m("look"), _m("identifier", column=one.column, kind=one.kind_name, records=one.records))
@@ -82,6 +84,10 @@ class Assessment:
         ]
         said += [(_m("series"), one) for one in ([] if self.series is None else series_said(self.series))]
         return [*said, (_m("worst"), _m("worst_said", sizes=[one.people for one in self.worst]))]
+
+    def _secret(self, one: CertainSecrets) -> Message:
+        """What the class tells; of a column of ranges that is a range."""
+        return _m("secret_range" if one.sensitive in self.ranges else "secret_said", **asdict(one))
 
     @property
     def _singling(self) -> list[Exposure]:

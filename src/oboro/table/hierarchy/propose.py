@@ -22,8 +22,9 @@ from oboro.table.values import Kind, kind_of, numbers_of
 __all__ = ["Unit", "propose"]
 
 FEW = 8  # so many different values need no levels between the value and *
-MANY = 20  # from so many on, codes of one length are worth a mask
+MANY = 20  # from so many on, codes of one length are worth a mask; of postal codes fewer are
 CODE_NAME = re.compile(r"zip|post|plz|code|郵便|番号|コード", re.IGNORECASE)
+POSTAL = re.compile(r"zip|post|plz|郵便", re.IGNORECASE)
 CODE_TEXT = r"^[0-9A-Za-z-]*[0-9][0-9A-Za-z-]*$"
 IDEOGRAPHS = r"[\p{Han}\p{Hiragana}\p{Katakana}]"
 Unit = Literal["day", "month", "quarter", "year", "decade"]
@@ -56,7 +57,7 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
     if len(values) <= FEW:
         return None
     if kind is Kind.TEXT or (kind is Kind.INTEGER and CODE_NAME.search(name)):
-        mask = _mask(text_array(values))
+        mask = _mask(text_array(values), FEW if POSTAL.search(name) else MANY)
         if mask is not None or kind is Kind.TEXT:
             return mask
     return _intervals(numbers_of(values), column.counts[known]) if kind.numeric else None
@@ -77,10 +78,13 @@ def _months(numbers: np.ndarray) -> bool:
     return bool((days == days.astype("datetime64[M]").astype("datetime64[D]")).all())
 
 
-def _mask(texts: pa.Array) -> HierarchySpec | None:
-    """A mask for codes of one length, and for Japanese addresses, whose first characters name prefecture and city."""
+def _mask(texts: pa.Array, few: int) -> HierarchySpec | None:
+    """A mask for codes of one length, where there are more than a `few`.
+
+    Also for Japanese addresses, whose first characters name prefecture and city.
+    """
     longest, shortest = pc.max(pc.utf8_length(texts)).as_py(), pc.min(pc.utf8_length(texts)).as_py()
-    if len(texts) <= MANY:
+    if len(texts) <= few:
         return None
     if longest == shortest >= 3 and pc.all(pc.match_substring_regex(texts, CODE_TEXT)).as_py():
         steps = None if longest <= 6 else [round(longest * part) for part in (0.25, 0.5, 0.75)]

@@ -13,6 +13,7 @@ from oboro.table.values import DATE_TEXT, DATETIME_TEXT, Kind, japanese_reader, 
 
 __all__ = ["dates_alike", "days_alike", "unclear_dates"]
 
+EMPTY_FRACTION = r"\.0+$"
 ERAS = "明治|大正|昭和|平成|令和|[明大昭平令MTSHRmtshr]"
 
 
@@ -29,14 +30,22 @@ def days_alike(texts: pa.Array, kind: Kind) -> pa.Array:
     ['昭和56年10月12日', '平成17年4月3日']
     >>> days_alike(pa.array(["12/31/1990", "1/5/1990"]), Kind.DATE).to_pylist()
     ['1990-12-31', '1990-01-05']
+    >>> days_alike(pa.array(["2026-03-28 12:57:00.000000"]), Kind.DATETIME).to_pylist()
+    ['2026-03-28 12:57:00']
     """
     if kind is Kind.DATETIME:
+        texts = _whole_seconds(texts)
         return texts if _all(texts, DATETIME_TEXT) or not _all(texts, FORM) else _moments(typed(texts, kind))
     if kind is not Kind.DATE or (
         not order_matters(texts) and (len(_notations(texts)) < 2 or not _all_days(texts.drop_null()))
     ):
         return texts
     return pc.cast(pc.cast(typed(texts, kind), pa.date32()), pa.string())
+
+
+def _whole_seconds(texts: pa.Array) -> pa.Array:
+    """Moments without their fraction, where it is nothing in all of them."""
+    return pc.replace_substring_regex(texts, EMPTY_FRACTION, "") if _all(texts, rf".*{EMPTY_FRACTION}") else texts
 
 
 def dates_alike(column: Column) -> Column:
