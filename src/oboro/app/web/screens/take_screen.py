@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oboro.app.anonymize import MEASURED
 from oboro.app.web.asking import Ask
 from oboro.app.web.desk import Desk, State
 from oboro.app.web.tickets import Offer
@@ -65,7 +66,7 @@ def make_release(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     name = f"{Path(state.table.name).name.split('.')[0]}-released{ending}"
     ticket = desk.tickets.issue(Offer(name, "application/octet-stream", path=path))
     shown = [one.message().say(ask.lang) for one in release.verification.verdicts]
-    said = [*release.cautions, *release.looked()]
+    said = [*release.cautions, *release.looked(figures=release.worked.data.rows <= MEASURED)]
     return {
         "version": state.number,
         "ticket": ticket,
