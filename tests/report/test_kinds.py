@@ -219,7 +219,7 @@ def test_everything_is_said_in_japanese(kind: str) -> None:
 def test_the_first_section_answers_what_is_asked(kind: str) -> None:
     html = page(kind, lang="ja")
     first = html[html.index('<section id="glance">') :].split("</section>")[0]
-    for question in ("提供しても安全か", "なぜこの解か", "何が失われたか", "まだ何を記載すべきか"):
+    for question in ("提供しても安全か", "なぜこの加工か", "何が失われたか", "まだ何を記載すべきか"):
         assert question in first
     for key in first.split('href="#')[1:]:
         assert f'<section id="{key.split(chr(34))[0]}">' in html  # every answer leads to a section that is there
