@@ -199,7 +199,7 @@ def test_a_label_means_the_values_under_it_at_its_level():
     assert found.verdicts[0].achieved == 12  # 13 women and 12 men are clerks; 12 and 13 work in health
     presence = KAnonymize(k=1, presence={"max": 0.1}, population=CROWD).apply(table, attributes=WORK)
     assert presence == released
-    with pytest.raises(PromiseError):
+    with pytest.raises(PromiseError, match=r"'\*' of 'job' stands on several levels .* give it another name"):
         KAnonymize(k=1, k_map=51, population=CROWD).apply(table, attributes=WORK)
 
 

@@ -109,6 +109,17 @@ def test_weights_change_the_value_of_arx_and_not_its_levels():
     assert weighed["loss"]["value"] == pytest.approx((1 + plain["loss"]["value"]) * sqrt(0.25) - 1)
 
 
+def test_a_weight_of_zero_under_arx_is_said_to_make_all_choices_alike():
+    from tests.techniques.test_k_anonymize import run
+
+    weighted = {"x": {**TREE["x"], "weight": 0}, "y": {"role": "quasi"}}
+    table = {**FOUR, "y": list("pppp")}
+    outcome = run(KAnonymize(k=2, loss="arx"), table, weighted)
+    assert outcome.facts["loss"]["value"] == -1
+    assert [warning.id for warning in outcome.warnings] == ["search.all_alike"]
+    assert not run(KAnonymize(k=2, loss="arx", aggregate="mean"), table, weighted).warnings
+
+
 def test_local_recoding_refuses_what_depends_on_who_is_suppressed():
     with pytest.raises(ValueError, match="recoding: global"):
         KAnonymize(k=2, recoding="local", loss="height")

@@ -47,6 +47,7 @@ def test_search_equals_brute_force(case, limits, strategy):
         return
     if found.best is None or found.best.loss > best[0] + 1e-9:
         assert not found.exact  # never a wrong word
+        assert found.stopped == "joined"  # every node was looked at, not every set of classes
         assert any(callable(one) for one in limits)
         return
     assert found.best.loss == pytest.approx(best[0], abs=1e-9)

@@ -263,6 +263,7 @@ def test_where_the_search_gives_up_the_answer_is_not_called_exact(monkeypatch):
         found, (_, best, _) = search(case.problem(), minimal=False), case.naive().solve()
         if best is not None and (found.best is None or found.best.loss > best[0] + 1e-9):
             assert not found.exact
+            assert found.stopped == "joined"
             unsure += 1
         if best is not None and found.bound is not None:
             assert found.bound <= best[0] + 1e-9

@@ -235,6 +235,20 @@ def test_a_solution_is_held_against_the_next_best() -> None:
     assert "The next best loses" in said
 
 
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"levels": {"age": 2, "town": 1}}, "The recipe gives the levels; no others were looked at"),
+        ({"recoding": "local"}, "Every group has levels of its own, the finest first"),
+    ],
+    ids=["given", "local"],
+)
+def test_what_was_not_searched_is_not_called_the_best(step: dict[str, Any], said: str) -> None:
+    shown = Page(made(people(), ROLES, {"k_anonymize": {"k": 5, "suppress": 0.2, **step}}).to_html()).text
+    assert said in shown
+    assert "this one keeps every promise with the least loss" not in shown
+
+
 @pytest.mark.parametrize("kind", ["random_values", "swapped"])
 def test_class_sizes_do_not_apply_to_random_values(kind: str) -> None:
     found = report(kind)

@@ -87,6 +87,10 @@ def test_errors_teach():
         run(KAnonymize(k=1, limits={"c": {"least": 1}}), columns, ROLES)
     with pytest.raises(ColumnError, match="required"):
         run(KAnonymize(k=1, limits={"a": {"required": ["nobody"]}}), columns, ROLES)
+    with pytest.raises(UsageError, match="'a' has levels 0 to 3, and its limits name level 7"):
+        run(KAnonymize(k=1, limits={"a": {"least": 7}}), columns, ROLES)
+    with pytest.raises(PromiseError, match=r"raise suppress, allow coarser levels of 'a' \(`limits`\), lower k"):
+        run(KAnonymize(k=20, limits={"a": {"greatest": 1}}), columns, ROLES)
     with pytest.raises(UsageError, match="limits exclude it"):
         run(KAnonymize(k=1, limits={"a": {"least": 1}}, levels={"a": 0, "b": 0}), columns, ROLES)
 

@@ -9,6 +9,7 @@ import pytest
 
 import oboro
 from oboro.errors import PromiseError, UsageError
+from oboro.text.chosen_levels_said import chosen_levels_said
 
 OWN = {"age": {"intervals": [10, 40]}, "zip": {"mask": "right"}}
 OTHERS = {"age": [{"intervals": [5, 25]}, {"intervals": [15, 30]}], "zip": [{"mask": "left"}]}
@@ -38,6 +39,8 @@ def test_the_best_choice_is_taken(loss: str) -> None:
         assert made.verification.holds
         assert facts["loss"]["value"] == pytest.approx(min(tried.values()))
         assert tried[tuple(facts["hierarchies"].values())] == pytest.approx(min(tried.values()))
+        said = next(iter(chosen_levels_said(facts)))[1].say()
+        assert said.count("of alternative") == np.count_nonzero(list(facts["hierarchies"].values()))
         assert "levels" not in made.again
         chosen.add(tuple(facts["hierarchies"].values()))
     assert len(chosen) > 1 or loss != "loss"

@@ -25,6 +25,7 @@ from oboro.techniques.base import Work
 from oboro.techniques.demands.further.share_demands import Closeness
 from oboro.techniques.demands.models_asked import Diversity
 from oboro.techniques.k_anonymize import KAnonymize
+from oboro.text.chosen_levels_said import chosen_levels_said
 from oboro.verifier.table_check import verify
 
 AGES = {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}
@@ -192,8 +193,13 @@ def test_levels_found_earlier_are_applied_to_the_next_delivery():
     assert again.facts["lattice"]["evaluated"] == 1
     coarser = run(KAnonymize(k=2, levels={"age": 3, "sex": 0}), PEOPLE, ROLES)
     assert released(coarser)["age"] == ["*"] * 7
-    with pytest.raises(PromiseError, match="on the levels given 1 of 7"):
+    assert again.facts["loss"]["given"]
+    said = [sentence.say() for _, sentence in chosen_levels_said(again.facts)]
+    assert "at the levels given; no others were looked at" in said[1]
+    with pytest.raises(PromiseError, match="on the levels given 1 of 7 .* give coarser levels, leave `levels` out"):
         run(KAnonymize(k=2, levels=levels), PEOPLE, ROLES)
+    with pytest.raises(PromiseError, match="at least 8 records, and the table has only 7 records; lower k"):
+        run(KAnonymize(k=8, suppress=1.0), PEOPLE, ROLES)
     with pytest.raises(UsageError, match="each once"):
         run(KAnonymize(k=2, levels={"age": 1}), PEOPLE, ROLES)
     with pytest.raises(UsageError, match="above the top"):

@@ -84,7 +84,7 @@ class Solution(SessionAnswer):
     """Whether it is proved that no better choice exists (or that none exists at all)."""
     bound: float | None
     """No choice that can be released loses less than this (None: not known)."""
-    stopped: Literal["time", "interrupt", "size"] | None
+    stopped: Literal["time", "interrupt", "size", "joined"] | None
     """What ended the search before it was sure."""
     limit: int
     """How many records (people) may be suppressed."""

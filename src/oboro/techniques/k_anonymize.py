@@ -24,7 +24,7 @@ from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.class_values import ClassValues
 from oboro.techniques.demands.asked_of_levels import AskedOfLevels
-from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warning
+from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warnings
 from oboro.techniques.demands.fitting_demands import require_fitting
 from oboro.techniques.demands.models_asked import Demand
 from oboro.techniques.demands.risk_sizes import most_classes
@@ -304,9 +304,9 @@ class KAnonymize(ClassValues):
         for (name, hierarchy), level in zip(hierarchies.items(), found.best.levels, strict=True):
             if level > 0:
                 schema = schema.with_remaining(name, hierarchy.above(level))
-        facts = global_facts(problem, found, hierarchies, gone, loss=self.loss, k=self.k)
-        warnings = () if found.stopped is None else (warning(found),)
-        return Outcome(Dataset({}, 0), schema, facts, warnings=warnings)
+        given = self.levels is not None
+        facts = global_facts(problem, found, hierarchies, gone, loss=self.loss, k=self.k, given=given)
+        return Outcome(Dataset({}, 0), schema, facts, warnings=warnings(problem, found))
 
     def decide(
         self,
@@ -363,7 +363,8 @@ class KAnonymize(ClassValues):
 
     def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
-        return no_levels(problem, suppressed, satisfying, names, step=self.step, given=self.levels is not None)
+        given = self.levels is not None
+        return no_levels(problem, suppressed, satisfying, names, step=self.step, given=given, limited=self.limits)
 
 
 def _at(problem: Problem, checker: NodeChecker | SlicedChecker, levels: tuple[int, ...]) -> SearchResult:

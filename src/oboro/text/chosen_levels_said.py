@@ -22,10 +22,7 @@ def chosen_levels_said(facts: Mapping[str, Any]) -> Iterator[tuple[str, Message]
             "levels",
             summary_words(
                 "levels_said",
-                levels=[
-                    summary_words("level", column=name, level=one["level"], of=one["of"])
-                    for name, one in levels.items()
-                ],
+                levels=[_level(name, one, facts.get("hierarchies", {})) for name, one in levels.items()],
             ),
         )
     yield (
@@ -39,7 +36,16 @@ def summary_words(name: str, /, **values: Any) -> Message:
     return Message(f"report.summary.{name}", **values)
 
 
+def _level(name: str, one: Mapping[str, Any], hierarchies: Mapping[str, int]) -> Message:
+    """Which level of how many, and of which hierarchy where it is not the column's own."""
+    told = {"column": name, "level": one["level"], "of": one["of"]}
+    number = hierarchies.get(name, 0)
+    return summary_words("level_of_other", **told, number=number) if number else summary_words("level", **told)
+
+
 def _how_sure(loss: Mapping[str, Any]) -> Message:
+    if loss.get("given"):
+        return summary_words("at_given")
     if loss.get("exact"):
         return summary_words("least_of_all")
     if loss.get("bound") is not None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchResult", "Strategy", "checker_for", "search"]
 
 Strategy = Literal["auto", "depth_first"]
-Stop = Literal["time", "interrupt", "size"]
+Stop = Literal["time", "interrupt", "size", "joined"]
 
 RUNNERS_UP = 5
 RANK, FEASIBLE = attrgetter("rank"), attrgetter("feasible")  # of a node
@@ -78,7 +78,8 @@ class SearchResult:
     bound: float | None = None
     """No node that can be released loses less than this (None: not known)."""
     stopped: Stop | None = None
-    """What ended the search before it was sure: the time limit, an interrupt, or a lattice too large to list."""
+    """What ended the search before it was sure: the time limit, an interrupt, a lattice too large to list, or too many sets of
+    classes that might join the suppressed."""
     ranks: tuple[float, ...] = ()
     """Where losses are compared by rank: what the attributes of the best lose, the greatest first, as far as it was asked."""
 
@@ -120,7 +121,8 @@ def search(
             interrupt()
     if found.exact:
         return found
-    stop: Stop = "interrupt" if limits.asked_to_stop() else "time" if limits.over() else "size"
+    given_up: Stop = "size" if problem.lattice.size > LISTED else "joined"
+    stop: Stop = "interrupt" if limits.asked_to_stop() else "time" if limits.over() else given_up
     return replace(found, stopped=stop)
 
 

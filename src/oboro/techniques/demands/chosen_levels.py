@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
 from oboro.table.dataset import Column
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from oboro.decide.lattice.levels_by_class import Recoding
     from oboro.decide.lattice.search_progress import SearchProgress
 
-__all__ = ["global_facts", "local_facts", "mixed", "no_levels", "progress", "runner_up", "warning"]
+__all__ = ["global_facts", "local_facts", "mixed", "no_levels", "progress", "runner_up", "warnings"]
 
 
 def progress(step: str, so_far: SearchProgress) -> Message:
@@ -32,19 +33,23 @@ def progress(step: str, so_far: SearchProgress) -> Message:
     return Message("progress.search_with_gap", **figures, loss=so_far.loss, bound=so_far.bound)
 
 
-def warning(found: SearchResult) -> Message:
+def warnings(problem: Problem, found: SearchResult) -> tuple[Message, ...]:
+    """That the best node may not be the best of all; that the loss tells no choice from another."""
+    told = () if found.stopped is None else (_unsure(found),)
+    alike = isinstance(problem.loss, CellLoss) and problem.loss.geometric and problem.loss.scale == 0
+    return (*told, Message("search.all_alike", loss=problem.loss.name)) if alike else told
+
+
+def _unsure(found: SearchResult) -> Message:
     """Why the best node may not be the best of all, and how far that one can be."""
     assert found.best is not None
-    why = {
-        "time": Message("search.time"),
-        "interrupt": Message("search.interrupt"),
-        "size": Message("search.size", size=found.size),
-    }[found.stopped or "size"]
+    why = Message(f"search.{found.stopped}", **({"size": found.size} if found.stopped == "size" else {}))
     if found.bound is None:
         return Message("search.best_so_far", why=why, loss=found.best.loss)
     told = Message("search.best_so_far_bounded", why=why, loss=found.best.loss, bound=found.bound)
-    longer = Message("search.longer" if found.stopped == "size" else "search.more_time")
-    return told if found.stopped == "interrupt" else Message("search.with_hint", told=told, hint=longer)
+    if found.stopped == "interrupt":
+        return told
+    return Message("search.with_hint", told=told, hint=Message(f"search.hint.{found.stopped}"))
 
 
 def runner_up(node: Node) -> dict[str, Any]:
@@ -93,27 +98,56 @@ def local_facts(
 
 
 def no_levels(
-    problem: Problem, suppressed: int, satisfying: bool, names: list[str], *, step: str, given: bool
+    problem: Problem,
+    suppressed: int,
+    satisfying: bool,
+    names: list[str],
+    *,
+    step: str,
+    given: bool,
+    limited: Collection[str] = (),
 ) -> Message:
     """Why no node can be released: how far away the coarsest (or the given) one is, and the ways out."""
-    where = Message("error_technique.on_given" if given else "error_technique.on_coarsest")
-    whom, of = ("_people", problem.people) if problem.whole_people else ("", problem.rows)
-    figures = {"where": where, "suppressed": suppressed, "rows": of}
-    need = Message(f"error_technique.too_many_suppressed{whom}", **figures)
     if problem.k > problem.people:
         only = "only_rows" if problem.person is None else "only_people"
-        need = Message(f"error_technique.{only}", rows=problem.people)
-    elif satisfying:
-        need = Message(f"error_technique.left_over{whom}", **figures)
+        return Message(f"error_technique.{only}", step=step, k=problem.k, rows=problem.people)
+    where = Message("error_technique.on_given" if given else "error_technique.on_coarsest")
+    whom, of = ("_people", problem.people) if problem.whole_people else ("", problem.rows)
+    how = "left_over" if satisfying else "too_many_suppressed"
+    need = Message(f"error_technique.{how}{whom}", where=where, suppressed=suppressed, rows=of)
+    figures = {"step": step, "need": need, "limit": problem.limit, "unclear": _unclear(problem, names)}
+    if given:
+        return Message("error_technique.not_at_given", **figures)
     open_ = [name for name, h in zip(names, problem.hierarchies, strict=True) if len(h.levels[-1].labels) > 1]
-    coarser = Message("error_technique.coarser", columns=open_) if open_ else ""
-    return Message("error_technique.no_levels", step=step, need=need, limit=problem.limit, coarser=coarser)
+    free, bound = ([name for name in open_ if (name in limited) is one] for one in (False, True))
+    figures["coarser"] = Message("error_technique.coarser", columns=free) if free else ""
+    figures["limited"] = Message("error_technique.limited", columns=bound) if bound else ""
+    return Message("error_technique.no_levels", **figures)
+
+
+def _unclear(problem: Problem, names: list[str]) -> Message | str:
+    """That a label of a coarsest level does not tell whom of the population it covers, if there is one."""
+    if problem.population is None or problem.population.unclear is None:
+        return ""
+    for name, hierarchy, levels in zip(names, problem.hierarchies, problem.population.unclear, strict=True):
+        own, top = levels[-1][0], hierarchy.levels[-1]
+        if own.any():
+            labels = texts_of(top.labels.take(pa.array(np.unique(top.table[own]))))
+            return Message("error_technique.unclear", column=name, labels=list(map(str, labels)))
+    return ""
 
 
 def global_facts(
-    problem: Problem, found: SearchResult, hierarchies: Mapping[str, Hierarchy], gone: int, *, loss: str, k: int
+    problem: Problem,
+    found: SearchResult,
+    hierarchies: Mapping[str, Hierarchy],
+    gone: int,
+    *,
+    loss: str,
+    k: int,
+    given: bool,
 ) -> dict[str, Any]:
-    """Facts of a global recoding, so many records being suppressed."""
+    """Facts of a global recoding, so many records being suppressed; `given`: nothing was searched."""
     best = found.best
     assert best is not None
     chosen = dict(zip(hierarchies, best.levels, strict=True))
@@ -133,6 +167,7 @@ def global_facts(
             "value": best.loss,
             "exact": found.exact,
             "bound": found.bound,
+            **({"given": True} if given else {}),
             **({"ranks": list(found.ranks)} if found.ranks else {}),
         },
         "suppressed": suppressed,

@@ -97,8 +97,11 @@ def _why(report: Report) -> Answer:
 
 
 def _chosen(facts: Mapping[str, Any]) -> Message:
-    alone, compared = ("best_found", "best_found_next") if facts.get("stopped") else ("optimum", "optimum_next")
-    told = {"nodes": facts["lattice"]["nodes"], "loss": facts["loss"]["value"]}
+    loss = facts["loss"]
+    if loss.get("given") or facts.get("recoding") == "local":
+        return Message(f"report.why.{'given' if loss.get('given') else 'by_class'}", loss=loss["value"])
+    alone, compared = ("optimum", "optimum_next") if loss["exact"] else ("best_found", "best_found_next")
+    told = {"nodes": facts["lattice"]["nodes"], "loss": loss["value"]}
     others = [one["loss"] for one in facts.get("runners_up", [])]
     if others and others[0] is not None:
         return Message(f"report.why.{compared}", **told, next=others[0])

@@ -102,7 +102,8 @@ def _allowed(hierarchy: Hierarchy, limits: LevelLimits, step: str) -> tuple[int,
     every = range(hierarchy.height + 1)
     last = hierarchy.height if limits.greatest is None else limits.greatest
     if last > hierarchy.height or limits.least > hierarchy.height:
-        raise UsageError(Message("error_technique.level_too_high", step=step, high=[hierarchy.name]))
+        told = {"column": hierarchy.name, "height": hierarchy.height, "level": max(limits.least, last)}
+        raise UsageError(Message("error_technique.level_too_high", step=step, **told))
     forbidden, required = _texts(limits.forbidden), _texts(limits.required)
     kept = [
         level
