@@ -16,7 +16,7 @@ __all__ = ["lacking", "lacking_at"]
 STRICTLY = (rule_kinds.RECURSIVE, rule_kinds.DISCLOSURE, rule_kinds.DISCLOSURE_OF_HELD)
 STRICT = 1e-9  # what a strict inequality lacks where both sides are equal
 How = tuple[int, int, float, np.ndarray, np.ndarray]  # kind, count, level, whole and tree of a rule
-MIXED = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6)
+MIXED = np.array([1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6])
 
 
 def lacking(
@@ -52,15 +52,17 @@ def lacking_at(how: How, held: np.ndarray, base: np.ndarray, each: np.ndarray) -
 
 def _tangent(level: float, held: np.ndarray, base: np.ndarray, each: np.ndarray) -> np.ndarray | None:
     """Of several tangents the one by which `held` lacks most, in the measure of the most helpful class."""
-    best, found = 0.0, None
-    for part in MIXED:
-        mixed = held + part * (each.sum(axis=0) + base)
-        weights = np.zeros(held.size)
-        weights[mixed > 0] = np.log(mixed.sum() / (level * mixed[mixed > 0]))
-        told = float(-(held @ weights)) / float((each @ weights).max(initial=STRICT))
-        if told > best:
-            best, found = told, weights
-    return found
+    weights = _tangents(level, held, each.sum(axis=0) + base)
+    told = -(weights @ held) / (each.astype(np.float64) @ weights.T).max(axis=0, initial=STRICT)
+    best = int(told.argmax())
+    return weights[best] if told[best] > 0 else None
+
+
+def _tangents(level: float, held: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """The weights of tangents at a class mixed with some of the rest, a row for each mixture."""
+    mixed = held + np.multiply.outer(MIXED, rest)
+    share = level * mixed / mixed.sum(axis=1, keepdims=True)
+    return np.asarray(-np.log(np.where(mixed > 0, share, 1.0)))
 
 
 def _weights(how: How, held: np.ndarray, surely: np.ndarray) -> np.ndarray | None:
@@ -124,14 +126,9 @@ def _entropy(level: float, held: np.ndarray, each: np.ndarray) -> tuple[float, n
 
     Of several mixtures the one in whose measure the most helpful class adds least.
     """
-    best, found = 0.0, (0.0, np.ones(len(each)))
-    for part in MIXED:
-        mixed = held + part * (each.sum(axis=0) + held)
-        there = mixed > 0
-        weights = np.zeros(held.size)
-        weights[there] = np.log(mixed.sum() / (level * mixed[there]))
-        gap, gains = float(-(held @ weights)), each @ weights
-        most = float(gains.max(initial=STRICT))
-        if gap > STRICT * max(1.0, float(held.sum())) and gap / most > best:
-            best, found = gap / most, (gap, gains)
-    return found
+    weights = _tangents(level, held, each.sum(axis=0) + held)
+    gaps, gains = -(weights @ held), each.astype(np.float64) @ weights.T
+    lacks = gaps > STRICT * max(1.0, float(held.sum()))
+    told = np.where(lacks, gaps / gains.max(axis=0, initial=STRICT), 0.0)
+    best = int(told.argmax())
+    return (float(gaps[best]), gains[:, best]) if told[best] > 0 else (0.0, np.ones(len(each)))

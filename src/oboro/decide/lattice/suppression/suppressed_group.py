@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STEPS", "Completed", "complete", "joining"]
 
-STEPS = 48  # groups looked at before a node is left open; most are ruled out by others later
+STEPS = 12  # groups looked at before a node is left open; most are ruled out by others later
 COUNTS = 1 << 23  # counts of all classes that may join, for one demand; with more, only the smallest classes are tried
 ESTIMATES = 40  # estimates take long: so many groups are looked at for one of them
 KEYS = 64  # classes by which values are put into an order that does not depend on that of the rows
