@@ -100,7 +100,8 @@ def _chosen(facts: Mapping[str, Any]) -> Message:
     loss = facts["loss"]
     if loss.get("given") or facts.get("recoding") == "local":
         return Message(f"report.why.{'given' if loss.get('given') else 'by_class'}", loss=loss["value"])
-    alone, compared = ("optimum", "optimum_next") if loss["exact"] else ("best_found", "best_found_next")
+    sure = loss.get("exact", not facts.get("stopped"))
+    alone, compared = ("optimum", "optimum_next") if sure else ("best_found", "best_found_next")
     told = {"nodes": facts["lattice"]["nodes"], "loss": loss["value"]}
     others = [one["loss"] for one in facts.get("runners_up", [])]
     if others and others[0] is not None:
