@@ -205,3 +205,11 @@ def test_the_public_version_counts_and_names_nothing(report: Report) -> None:
     assert not public.exposed.single
     assert not public.exposed.rare
     assert "hours" not in public.summary()
+
+
+def test_a_loss_that_knows_nothing_of_most_columns_is_not_called_none() -> None:
+    """`NCP 0 %` of the one column that stayed as it was reads as if nothing had been lost."""
+    original = {"sex": ["F", "M"] * 10, "town": ["Ueno", "Kyoto"] * 10, "job": ["cook", "judge"] * 10}
+    released = {**original, "town": ["somewhere", "elsewhere"] * 10, "job": ["some", "other"] * 10}
+    told = oboro.evaluate(original, released, quasi=["sex", "town", "job"], attempts=0, unpaired=True).summary()
+    assert "NCP not known of most columns (0 % without 'town', 'job')" in told

@@ -105,13 +105,19 @@ def _linked(report: Report) -> Iterator[Message]:
 
 def _loss(report: Report) -> Iterator[Message]:
     found = {one.name: one for one in report.utility if one.column is None and one.value is not None}
-    measures = [_measure(found[name]) for name in LOSSES if name in found]
+    measures = [_measure(found[name], _mostly_unknown(report, name)) for name in LOSSES if name in found]
     if measures:
         yield _m("loss_said", measures=measures)
 
 
-def _measure(one: Measure) -> Message:
+def _mostly_unknown(report: Report, name: str) -> bool:
+    """Whether a figure knows nothing of most columns: 0 % of the one that stayed as it was would read as no loss at all."""
+    known = [one.value is not None for one in report.utility if one.name == name and one.column is not None]
+    return 2 * sum(known) < len(known)
+
+
+def _measure(one: Measure, mostly_unknown: bool) -> Message:
     """A figure, and the columns of which it knows nothing: they may have lost everything."""
     without = [note for note in one.notes if note.id == "measure.note.without"]
-    kind = "measure_without" if without else "measure"
+    kind = "measure_unknown" if without and mostly_unknown else "measure_without" if without else "measure"
     return _m(kind, title=one.title, value=one.value, **({"note": without[0]} if without else {}))
