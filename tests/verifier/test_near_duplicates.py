@@ -78,6 +78,7 @@ def test_a_recipe_that_folds_protects_by_meaning(step: str) -> None:
     plain = _recipe([], step, **asked).run(PEOPLE)
     assert [one.id for one in plain.verification.warnings] == ["verdict.near_secrets"]
     assert "differs from another only in spaces" in plain.summary()
+    assert "disease is certain for 2 of 4 if values that are written nearly alike" in plain.summary(figures=True)
     assert "differs from another only in spaces" in plain.report.summary()
     assert "disease is certain for 2 records of 4" in plain.report.summary()  # whatever the promise counts
     assert any(

@@ -23,7 +23,7 @@ from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
 from oboro.recipe.before_writing.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
-from oboro.recipe.released.beyond_promises import unpromised_said
+from oboro.recipe.released.beyond_promises import spelled_said, unpromised_said
 from oboro.recipe.run_summary import fact_lines, run_summary
 from oboro.system.atomic_file import atomic, check_free
 from oboro.system.named_files import beside
@@ -209,6 +209,9 @@ class Release:
             unpromised.discard(one.model.values.get("sensitive"))
         if unpromised:
             said += unpromised_said(self, unpromised, measured=figures)
+        spelled = {one.values["column"] for one in self.verification.warnings if one.id == "verdict.near_secrets"}
+        if figures and (spelled := spelled & set(secrets) - unpromised):
+            said += spelled_said(self, spelled)
         return said
 
     def look_warnings(self, *, figures: bool = False) -> list[Message]:

@@ -18,7 +18,7 @@ from oboro.verifier.strict_reading import read_strictly
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
 
-__all__ = ["unpromised_said"]
+__all__ = ["spelled_said", "unpromised_said"]
 
 PERSON = "\0person"  # a name that no column has
 
@@ -29,17 +29,30 @@ def unpromised_said(release: Release, secrets: Collection[str], *, measured: boo
     Nothing is said where values were drawn or moved by chance, or where candidates are promised: classes of equal records tell
     nothing there.
     """
-    random = changed_by(release.steps, "random")
-    released = release.worked.data
-    names = [name for name in released if name in secrets and name not in random]
-    quasi = [name for name in release.given.quasi if name in released]
-    by_candidates = any(map(attrgetter("counts_candidates"), release.verification.verdicts))
-    if not names or not quasi or by_candidates or not random.isdisjoint(quasi):
+    quasi, names = _told_by_classes(release, secrets)
+    if not names:
         return []
     if not measured:
         return [Message("exposure.look.secret_unmeasured", columns=names)]
     found = _certain(release, quasi, names)
     return [Message("exposure.look.secret", **vars(one)) for one in found if one.nearly_certain]
+
+
+def spelled_said(release: Release, secrets: Collection[str]) -> list[Message]:
+    """For how many people each of these secrets is certain to a reader to whom `flu` and `Flu` are one, as no promise says."""
+    quasi, names = _told_by_classes(release, secrets)
+    found = _certain(release, quasi, names) if names else ()
+    return [Message("exposure.look.secret_spelled", **vars(one)) for one in found if one.certain]
+
+
+def _told_by_classes(release: Release, secrets: Collection[str]) -> tuple[list[str], list[str]]:
+    """The quasi-identifiers, and those of the secrets of which classes of equal records tell something."""
+    random = changed_by(release.steps, "random")
+    released = release.worked.data
+    names = [name for name in released if name in secrets and name not in random]
+    quasi = [name for name in release.given.quasi if name in released]
+    by_candidates = any(map(attrgetter("counts_candidates"), release.verification.verdicts))
+    return (quasi, [] if not quasi or by_candidates or not random.isdisjoint(quasi) else names)
 
 
 def _certain(release: Release, quasi: list[str], names: list[str]) -> tuple[CertainSecrets, ...]:
