@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.service.brokers_here import service
 
-from oboro.errors import UsageError
+from oboro.errors import FileError, UsageError
 from oboro.io.brokers.brokers import broker_of, open_place
+from oboro.recipe.service.service_settings import ServiceSettings
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,30 @@ def test_what_is_no_address(tmp_path: Path) -> None:
         open_place("kafka://h/S?partition=x", "source", "FROM")
     with pytest.raises(UsageError, match="given twice"):
         service("redis://h/S", "redis://h/S", state=tmp_path / "state")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"staet": "hunter2"}, "there is no 'staet'; did you mean 'state'?"),
+        ({"horzion": 3}, "there is no 'horzion'; did you mean 'horizon'?"),
+        ({"password": "hunter2"}, "there is no 'password'; there are batch, "),
+        (
+            {"partitions": {"by": "age", "count": 2, "sreve": 0}},
+            "partitions: there is no 'sreve'; did you mean 'serve'?",
+        ),
+        ({"batch": 0}, "batch: Input should be greater than or equal to 1; got 0"),
+    ],
+    ids=lambda one: next(iter(one)) if isinstance(one, dict) else "",
+)
+def test_settings_that_are_misspelled(given: dict[str, Any], told: str) -> None:
+    """The nearest name is said, and never what stood there: it may be a password."""
+    with pytest.raises(UsageError) as refused:
+        ServiceSettings.load(None, {"recipe": "recipe.yaml", **given})
+    assert str(refused.value).startswith(told)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot read the settings of the service"):
+        ServiceSettings.load(tmp_path / "service.yaml", {})

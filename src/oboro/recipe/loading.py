@@ -27,14 +27,14 @@ YAML_SAYS = {  # what is said most often; the rest stays as the reader of YAML s
 }
 
 
-def text_of(path: Path) -> str:
-    """The text of a recipe's file."""
+def text_of(path: Path, unreadable: str = "error_recipe.unreadable") -> str:
+    """The text of a recipe's file, or of another; then `unreadable` is what is said where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         other = Message("error_recipe.not_utf8" if isinstance(error, UnicodeDecodeError) else "error_os.name")
         why = os_reason(error) if isinstance(error, OSError) else other
-        raise FileError(Message("error_recipe.unreadable", path=path, why=why)) from None
+        raise FileError(Message(unreadable, path=path, why=why)) from None
 
 
 def content_of(text: str, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 from oboro.text.message import UNSAID, Message, Words, known
 
-__all__ = ["complaint", "complaints", "placed_complaint", "said_of"]
+__all__ = ["complaint", "complaints", "no_such_key", "placed_complaint", "said_of"]
 
 SECRET = ("key_env", "key_file", "seed_env", "seed_file")  # where a key may stand by mistake: it is not repeated
 
@@ -112,7 +112,7 @@ def _said(one: Placed, model: Any, prefix: str) -> Message:
         return placed_complaint(where, found)
     keys = _keys(model, found["loc"][:-1] if found["type"] == "extra_forbidden" else found["loc"])
     if found["type"] == "extra_forbidden":
-        return _no_such_key(_place((prefix, *one.place[:-1])), str(one.place[-1]), keys)
+        return no_such_key(_place((prefix, *one.place[:-1])), str(one.place[-1]), keys)
     return Message("error_value.at", where=where, what=Message("error_value.keys", known=keys))
 
 
@@ -120,7 +120,12 @@ def _place(parts: Sequence[Any]) -> str:
     return ".".join(part for part in map(str, parts) if said_of(part))
 
 
-def _no_such_key(where: str, key: str, there: Sequence[str]) -> Message:
+def no_such_key(where: str, key: str, there: Sequence[str]) -> Message:
+    """That a name stands nowhere: the nearest that there is, or all of them.
+
+    >>> str(no_such_key("", "staet", ["state", "batch"]))
+    "there is no 'staet'; did you mean 'state'?"
+    """
     near = get_close_matches(key, there, n=1)
     if near:
         what = Message("error_value.near_key", key=key, near=near[0])

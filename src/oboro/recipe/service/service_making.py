@@ -165,7 +165,7 @@ def check_service(settings: ServiceSettings) -> list[Message]:
     from oboro.recipe.recipe import Recipe
 
     recipe = Recipe.load(settings.recipe)
-    service = make_service(recipe, settings)
+    service, settings = make_service(recipe, settings), settings.placed()
     with ExitStack() as opened:
         opened.callback(service.stop.close)
         for end in (service.source, service.sink, service.letter_sink):

@@ -16,7 +16,7 @@ from oboro.stream.service.partition import Partition
 from oboro.stream.service.service_plan import ServicePlan
 from oboro.table.parameters import Parameters
 from oboro.text import Message
-from oboro.text.pydantic_words import complaint
+from oboro.text.pydantic_words import complaint, no_such_key
 
 __all__ = ["ServiceSettings"]
 
@@ -104,20 +104,13 @@ class ServiceSettings(Parameters):
     @classmethod
     def load(cls, path: Path | None, given: dict[str, Any]) -> Self:
         """From a file, if there is one, and from what was given beside it, which counts more."""
-        content = content_of(text_of(path), str(path)) if path is not None else {}
+        content = content_of(text_of(path, "error_service.unreadable"), str(path)) if path is not None else {}
         if path is not None and isinstance(content.get("recipe"), str):
             content["recipe"] = path.parent / content["recipe"]
         try:
             return cls.model_validate({**content, **given})
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where, what = ".".join(str(one) for one in first["loc"] if one != GATHERED), complaint(first)
-            if first["type"] in (
-                "missing",
-                "extra_forbidden",
-            ):  # what came may be a password under a name that nobody knows
-                raise UsageError(Message("error_value.at", where=where, what=what)) from None
-            raise UsageError(Message("error_value.at_with", where=where, what=what, got=first["input"])) from None
+            raise UsageError(_wrong(error.errors(include_url=False)[0])) from None
 
     @property
     def part(self) -> Partition | None:
@@ -154,3 +147,17 @@ class ServiceSettings(Parameters):
         if PLACE in self.source:
             part = None  # its broker divides the input
         return ServicePlan(lang=lang, change=change, part=part, **{name: getattr(placed, name) for name in names})
+
+
+def _wrong(found: Any) -> Message:
+    """What is wrong with the settings. What came under a name that nobody knows may be a password, and is not repeated."""
+    place = [str(one) for one in found["loc"] if one != GATHERED]
+    where, what = ".".join(place), complaint(found)
+    if found["type"] == "extra_forbidden":
+        model = PartitionSettings if len(place) > 1 else ServiceSettings
+        names = [one.alias or name for name, one in model.model_fields.items() if one.alias != GATHERED]
+        known = names if len(place) > 1 else sorted([*names, *DECIDING])
+        return no_such_key(".".join(place[:-1]), place[-1], known)
+    if found["type"] == "missing":
+        return Message("error_value.at", where=where, what=what)
+    return Message("error_value.at_with", where=where, what=what, got=found["input"])
