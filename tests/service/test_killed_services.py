@@ -7,12 +7,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
 from tests.service.brokers_here import BODIES, all_records, running, serve
 from tests.service.certificates import TlsFront, make_certificates
 
-from oboro.errors import ConflictError, FileError, OboroError, UsageError
+from oboro.errors import BrokerError, ConflictError, FileError, OboroError, UsageError
+from oboro.io.brokers.brokers import open_place
 from oboro.papers.service.kills.killing import kill_often
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.papers.service.local_rabbitmq import LocalRabbitmq
@@ -120,3 +122,41 @@ def test_a_real_kafka(tmp_path: Path) -> None:
             serve(source, target, state=tmp_path / "lost")
 
     assert ended(forked(work)) == 0
+
+
+@only(LocalRabbitmq)
+def test_a_stream_of_rabbitmq_is_read_by_its_offsets(broker: LocalBroker, tmp_path: Path) -> None:
+    """It hands over only what comes from now on, unless it is told where to begin."""
+
+    def send(channel: Any, bodies: list[bytes]) -> None:
+        channel.queue_declare("STREAM", durable=True, arguments={"x-queue-type": "stream"})
+        channel.tx_select()
+        for body in bodies:
+            channel.basic_publish("", "STREAM", body)
+        channel.tx_commit()
+
+    def released(**more: Any) -> int:
+        place = broker.place("STREAM")
+        return int(serve(place, str(tmp_path / "out"), state=tmp_path / "state", id="note", **more)["released"])
+
+    def work() -> None:
+        from oboro.io.brokers import rabbitmq_queue
+
+        rabbitmq_queue.FIRST = 0.5
+        source = open_place(broker.place("STREAM"), "source", "FROM")
+        channel = source.link.connect()
+        for start in (0, 60):
+            send(channel, BODIES[start : start + 60])
+            assert released() == 60
+        assert released() == 0
+        source._count = 5
+        with pytest.raises(FileError, match="4 records were removed"):
+            source._check_kept(9)
+        channel.queue_delete("STREAM")
+        send(channel, BODIES[:5])  # all of them would be passed over
+        with pytest.raises(BrokerError, match="record 120 is not there"):
+            released(patience=0.1)
+        source.close()
+
+    assert ended(forked(work)) == 0
+    assert [json.loads(line)["note"] for line in (tmp_path / "out").read_text().splitlines()] == list(range(120))

@@ -21,7 +21,7 @@ from pika.exceptions import (
     ProbableAuthenticationError,
 )
 
-from oboro.errors import BrokerError, UsageError
+from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.write_only import WriteOnlySink
@@ -33,6 +33,8 @@ T = TypeVar("T")
 RECORD_ID = "oboro-id"
 AHEAD = 2048  # messages that the broker sends before they are acknowledged
 ABSENT = 404
+OFFSET = "x-stream-offset"
+FIRST = 5.0  # seconds in which a stream hands over its first record
 NO_ENTRY = (AuthenticationError, ProbableAuthenticationError, ProbableAccessDeniedError)
 
 
@@ -116,38 +118,74 @@ def _why(error: BaseException) -> str:
 
 
 class RabbitmqSource(LinkedEnd):
-    """What a queue hands over."""
+    """What a queue hands over, or what a stream holds from an offset on: it hands over only what is asked for."""
 
     replays: ClassVar[bool] = False
     repeats: ClassVar[bool] = True
 
     def __init__(self, address: BrokerAddress) -> None:
         self.link: RabbitmqLink = RabbitmqLink(address)
-        self._came: deque[tuple[int, bytes]] = deque()
+        self._came: deque[tuple[int, int | None, bytes]] = deque()
         self._unconfirmed: deque[tuple[int, int]] = deque()
-        self._count = 0
+        self._count = 0  # how many were taken; of a stream, the next offset
+        self._stream = False
         self.whole = False
 
     def open(self, after: str | None) -> None:
-        """Take what the queue holds; what was not acknowledged comes again."""
+        """Take what the queue holds; what was not acknowledged comes again. A stream goes on where it was read to."""
         self._came, self._unconfirmed = deque(), deque()
-        self._count = max(self._count, int(after or 0))
-        channel, came = self.link.connect(), self._came
+        known, self._count = int(after or 0), max(self._count, int(after or 0))
+        self.link.connect()
         self.link.there()
+        try:
+            self._consume({OFFSET: max(0, known - 1)})
+            self._stream = True
+        except UsageError:  # only a stream knows offsets; a new channel, since the broker has closed this one
+            self.link.connect()
+            self._consume({})
+            self._stream = False
+        if self._stream:
+            self._count = known
+            self._find(known)
+
+    def _consume(self, more: dict[str, Any]) -> None:
+        channel, came = self.link.held(), self._came
         self.link.ask(lambda: channel.basic_qos(prefetch_count=AHEAD))
-        take = lambda _channel, how, _properties, body: came.append((how.delivery_tag, body))  # noqa: E731
-        self.link.ask(lambda: channel.basic_consume(self.link.queue, take))
+
+        def take(_: Any, how: Any, properties: Any, body: bytes) -> None:
+            came.append((how.delivery_tag, (properties.headers or {}).get(OFFSET), body))
+
+        self.link.ask(lambda: channel.basic_consume(self.link.queue, take, arguments=more))
+
+    def _find(self, known: int) -> None:
+        """The last that was read must be there, or what came after it: a stream that is shorter would be waited for in silence."""
+        until = time.monotonic() + FIRST
+        while known and not self._came and time.monotonic() < until:
+            self.link.tend(0.1)
+        if known and not self._came:
+            why = f"record {known} is not there"
+            raise BrokerError(Message("error_broker.away", place=self.link.address.place, why=why))
+        if known and self._came[0][1] == known - 1:
+            self._came.popleft()
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
         """What has come, or what comes first within the time."""
         self.link.tend(0.0 if self._came else wait)
         found: list[tuple[bytes, str, float]] = []
         while self._came and len(found) < most:
-            tag, body = self._came.popleft()
+            tag, offset, body = self._came.popleft()
+            if offset is not None:
+                self._check_kept(int(offset))
             self._count += 1
             self._unconfirmed.append((self._count, tag))
             found.append((body, str(self._count), time.time()))
         return found
+
+    def _check_kept(self, offset: int) -> None:
+        """Raise where a stream has removed what was not read yet; what it removed before the first start is nobody's loss."""
+        if self._count and offset > self._count:
+            raise FileError(Message("error_broker.gone", place=self.link.address.place, count=offset - self._count))
+        self._count = offset
 
     def confirm(self, position: str) -> None:
         """Acknowledge all up to here."""
@@ -158,8 +196,8 @@ class RabbitmqSource(LinkedEnd):
             self.link.ask(lambda: channel.basic_ack(tag, multiple=True))
 
     def behind(self) -> int | None:
-        """What waits in the queue and here."""
-        return self.link.there() + len(self._came)
+        """What waits in the queue and here; a stream does not say."""
+        return None if self._stream else self.link.there() + len(self._came)
 
 
 class RabbitmqSink(LinkedEnd, WriteOnlySink):
