@@ -79,6 +79,17 @@ def test_forbidden_labels_and_required_values():
     assert released(outcome)["a"] == columns["a"]
 
 
+def test_a_star_that_is_forbidden_is_not_released_by_suppression():
+    columns, limits = {"a": ["v0", "v0", "v1", "v7"], "b": ["v2"] * 4}, {"a": {"forbidden": ["*"]}}
+    for how in ("class", "exempt"):
+        with pytest.raises(ValueError, match=r"limits forbid `\*`, which stands in every suppressed record"):
+            KAnonymize(k=3, suppress=0.3, suppressed=how, limits=limits)
+    outcome = run(KAnonymize(k=3, suppress=0.3, suppressed="drop", limits=limits), columns, ROLES)
+    assert released(outcome)["a"] == ["g0"] * 3
+    with pytest.raises(PromiseError):
+        run(KAnonymize(k=3, limits=limits), columns, ROLES)
+
+
 def test_errors_teach():
     columns = table(1, 20)
     with pytest.raises(PromiseError, match="no level of 'a' keeps its limits"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from oboro.table.values import STAR
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def require_fitting(step: KAnonymize) -> KAnonymize:
     local, worth = step.recoding == "local", step.by_class or step.profitability is not None
     compared, further = step.t_closeness or step.delta_disclosure or step.beta_likeness, step.earlier or step.of_sizes
     alone = local or step.suppress_people
+    starred = step.suppress > 0 and step.suppressed != "drop"
     wrong = {
         "error_technique.local_earlier": step.earlier and local,
         "error_technique.blind_earlier": step.earlier and step.blind,
@@ -35,6 +37,7 @@ def require_fitting(step: KAnonymize) -> KAnonymize:
         "error_technique.worth_global": worth and alone,
         "error_technique.sizes_global": step.of_sizes and alone,
         "error_technique.suppressed_earlier": step.suppressed != "class" and further,
+        "error_technique.forbidden_star": starred and any(STAR in one.forbidden for one in step.limits.values()),
         "error_technique.drop_compared": step.suppressed == "drop" and compared,
     }
     for id in compress(wrong, wrong.values()):
