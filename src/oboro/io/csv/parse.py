@@ -308,7 +308,7 @@ class CsvParser:
             self.rows += current.found - skip
             self.used += int(current.state[0])
             expected = self._expected()
-            turns = iter(range(0, len(self.coders), self.at_once or 1))  # one for all threads: each takes the next
+            turns = self._turns()  # one for all threads: each takes the next
             helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
             helping += [pool.submit(self.also, current, skip)] if self.also else []
             following = cutter.fill(spare, current)
@@ -323,6 +323,16 @@ class CsvParser:
             if progress:
                 progress(stream.done(), stream.total)
         cutter.check(current)
+
+    def _turns(self) -> Iterator[int]:
+        """Where the columns begin that a thread takes together, those of many values first.
+
+        They wait for memory and take longest: begun last, they keep one core waiting for the other at every block.
+        """
+        begins = np.arange(0, len(self.coders), self.at_once or 1)
+        found = self.tables[:, kernels.FOUND]
+        most = np.maximum.reduceat(found, begins) if begins.size else found
+        return iter(begins[np.argsort(-most, kind="stable")].tolist())
 
     def _check_limited(self, expected: int) -> None:
         """Raise if these columns take too much, or if so many values differ that codes and values are longer than the text."""
