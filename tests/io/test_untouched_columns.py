@@ -355,6 +355,24 @@ def test_text_that_is_not_what_was_marked_is_an_error(tmp_path: Path) -> None:
             list(copied.parts())
 
 
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_awkward_bytes_are_found_wherever_they_stand(tmp_path: Path, delimiter: str) -> None:
+    """Fields up to the end of a line are looked at 64 bytes at once: what needs quotes is seen on either side of such a border."""
+    text = io.StringIO()
+    out = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    out.writerow(NAMES)
+    for odd in (" ", '"', "\t", delimiter, "\n", "\x01", "é", "x"):
+        for place in range(45, 140):
+            line = "n" * place + odd + "m" * (150 - place)
+            for cut in (place - 1, place, place + 1, place + 2):  # the odd one in the middle, first or last of a field
+                out.writerow(["a", 21, "F", line[:40], line[40:cut], line[cut:]])
+    source = tmp_path / "in.csv"
+    source.write_text(text.getvalue(), newline="")
+    held, passed = both_ways(source, "csv", recipe(STEPS[0]), delimiter=delimiter)
+    assert held == passed
+    assert held
+
+
 def test_more_records_than_were_marked_are_never_looked_up(tmp_path: Path) -> None:
     """Rows of the held columns are found by their address: a record for which there is no row must end it before that."""
     source = tmp_path / "in.csv"

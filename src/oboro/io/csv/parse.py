@@ -86,8 +86,9 @@ class UnifyingMemory(local):
 class ColumnCoder:
     """The values of one column, numbered by first appearance, and the codes of its rows."""
 
-    def __init__(self, place: int, table: np.ndarray, pool: ZerosPool) -> None:
-        self.table, self.pool = table, pool
+    def __init__(self, place: int, table: np.ndarray, pool: ZerosPool, in_file: int = 0) -> None:
+        """`place` is its place among the cells of a block, `in_file` among the columns."""
+        self.table, self.pool, self.in_file = table, pool, in_file
         self.slots = np.zeros(_slots(FEW), dtype=np.uint64)
         self.offsets = np.zeros(FEW, dtype=np.uint32)
         self.text = np.empty(4096, dtype=np.uint8)
@@ -167,7 +168,7 @@ class ColumnCoder:
     def _grow_text(self, more: int, wanted: int) -> None:
         used = int(self.offsets[self.found])
         if used + more > MOST_TEXT:
-            raise FileError(Message("error_io.column_too_large", place=int(self.table[kernels.PLACE]) + 1))
+            raise FileError(Message("error_io.column_too_large", place=self.in_file + 1))
         guess = int(1.1 * used * wanted / max(self.found, 64))
         size = min(max(2 * self.text.size, used + more + 64, guess), MOST_TEXT + 64)
         self.text = self._longer(self.text, used, (size + 7) // 8 * 8)
@@ -268,13 +269,16 @@ class CsvParser:
     """Turns the blocks of one stream into columns."""
 
     def __init__(
-        self, cutter: RecordCutter, wanted: Sequence[int], also: Callable[[RecordBlock, int], None] | None = None
+        self, cutter: RecordCutter, wanted: Sequence[int], also: Sequence[Callable[[RecordBlock], None]] = ()
     ) -> None:
-        """`also` is called with each block and its first row, in another thread, block after block."""
+        """Each of `also` is called with each block, in other threads, block after block."""
         self.cutter, self.also = cutter, also
         self.tables = np.zeros((len(wanted), kernels.WORDS), dtype=np.int64)
         pool = ZerosPool()
-        self.coders = [ColumnCoder(place, table, pool) for place, table in zip(wanted, self.tables, strict=True)]
+        self.coders = [
+            ColumnCoder(int(cutter.places[place]), table, pool, place)
+            for place, table in zip(wanted, self.tables, strict=True)
+        ]
         self.unifying = UnifyingMemory()
         self.at_once = min(AT_ONCE, -(-len(wanted) // 4))
         self.rows = 0
@@ -310,7 +314,7 @@ class CsvParser:
             expected = self._expected()
             turns = self._turns()  # one for all threads: each takes the next
             helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
-            helping += [pool.submit(self.also, current, skip)] if self.also else []
+            helping += [pool.submit(act, current) for act in self.also]
             following = cutter.fill(spare, current)
             self._encode(current, turns, skip, expected)
             for helper in helping:
@@ -372,6 +376,6 @@ def parse(
     """Read the whole stream and encode the wanted columns; `raw` with their quotes."""
     place = {name: number for number, name in enumerate(names)}
     places = [place[name] for name in wanted]
-    parser = CsvParser(RecordCutter(stream, dialect, len(names), raw), places)
+    parser = CsvParser(RecordCutter(stream, dialect, len(names), raw, places), places)
     columns = parser.columns(wanted, progress)
     return Dataset(columns, parser.rows)

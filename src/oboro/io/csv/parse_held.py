@@ -32,42 +32,41 @@ __all__ = ["parse_held"]
 
 @dataclass
 class CheckingCutter(RecordCutter):
-    """Cuts a stream into blocks, remembers where they end, and checks the text of every field, wanted or not.
+    """Cuts a stream into blocks, remembers where they end, and can check the text of every field, wanted or not.
 
-    Where `all_held`, nothing is checked here: each different value is checked once, when its column is finished.
+    Where `all_held`, that is not needed: each different value is checked once, when its column is finished.
     """
 
     names: Sequence[str] = ()
     all_held: bool = False
     block_ends: list[BlockEnd] = field(default_factory=list)
-    rows: int = 0
 
     def fill(self, block: RecordBlock, before: RecordBlock) -> RecordBlock:
         """The next block."""
         block = super().fill(block, before)
         if block.found:
-            used = int(block.state[0])
-            if self.stream.encoding in ("utf-8", "utf-8-sig") and not self.all_held:
-                self._check_text(block.text[:used])
-            self.block_ends.append(BlockEnd(self.got - block.filled + used, block.found))
-            self.rows += block.found
+            self.block_ends.append(BlockEnd(self.got - block.filled + int(block.state[0]), block.found))
         return block
 
-    def _check_text(self, text: np.ndarray) -> None:
+    def check_text(self, block: RecordBlock) -> None:
+        """Raise where a field of a block is no text."""
+        if self.all_held or self.stream.encoding not in ("utf-8", "utf-8-sig"):
+            return
+        text = block.text[: block.state[0]]
         offsets = pa.py_buffer(np.array([0, text.size], dtype=np.int32))
         try:
             pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(text)]).validate(full=True)
         except pa.ArrowInvalid:
-            raise self._not_text(text.tobytes()) from None
+            raise self._not_text(text.tobytes(), block.before) from None
 
-    def _not_text(self, text: bytes) -> NotUnicode:
+    def _not_text(self, text: bytes, before: int) -> NotUnicode:
         """The error for a block with a field that is no text; the block is read once more, by Python, to find it."""
         place: dict[str, Any] = {"name": "", "row": 0}
         value = Raw(b"")
         marks = {"delimiter": self.dialect.cut, "quotechar": self.dialect.quote}
         records = csv.reader(io.StringIO(text.decode("utf-8", "surrogateescape"), newline=""), **marks)  # type: ignore[arg-type]
         with suppress(csv.Error):
-            for row, record in enumerate(filter(None, records), self.rows + 1 - int(self.dialect.header)):
+            for row, record in enumerate(filter(None, records), before + 1 - int(self.dialect.header)):
                 bad = next((place for place, one in enumerate(record) if not one.isascii() and not _is_text(one)), None)
                 if bad is not None:
                     place = {"name": self.names[bad], "row": row}
@@ -80,20 +79,18 @@ class CheckingCutter(RecordCutter):
 class FieldFingerprints:
     """One 64-bit number a record, from its fields in some columns, with keys that are drawn anew for every file."""
 
-    def __init__(self, places: Sequence[int]) -> None:
-        self.places = np.array(places, dtype=np.int64)
-        self.keys = np.random.default_rng().integers(0, 1 << 64, len(places), np.uint64)
+    def __init__(self, places: np.ndarray, skipped: int) -> None:
+        """`places` of the columns among the cells of a block; `skipped` records stand before the first row."""
+        self.places, self.skipped = places, skipped
+        self.keys = np.random.default_rng().integers(0, 1 << 64, places.size, np.uint64)
         self.parts: list[np.ndarray] = []
 
-    def add(self, block: RecordBlock, first: int) -> None:
-        """The records of the next block, from row `first` of it on."""
+    def add(self, block: RecordBlock) -> None:
+        """The records of the next block."""
+        first = 0 if block.before else self.skipped
         part = large_zeros(block.found - first, np.uint64)
         add_cells(block.cells, first, block.found, block.words, self.places, self.keys, part)
         self.parts.append(part)
-
-    def together(self, names: tuple[str, ...]) -> FileFingerprints:
-        """The numbers of all records."""
-        return FileFingerprints(names, self.parts)
 
 
 def _is_text(value: str) -> bool:
@@ -106,10 +103,14 @@ def parse_held(
     """Encode the columns that are to be held. Memory: their codes and dictionaries."""
     names, held, fingerprinted, limited = columns
     file_state = FileState.of(stream.path)
-    cutter = CheckingCutter(stream, dialect, len(names), names=names, all_held=set(held) >= set(names))
     place = {name: number for number, name in enumerate(names)}
-    marker = FieldFingerprints([place[name] for name in fingerprinted]) if fingerprinted else None
-    parser = CsvParser(cutter, [place[name] for name in held], marker.add if marker else None)
+    wanted = [place[name] for name in held]
+    marked = [place[name] for name in fingerprinted]
+    cutter = CheckingCutter(
+        stream, dialect, len(names), packed=[*wanted, *marked], names=names, all_held=set(held) >= set(names)
+    )
+    marker = FieldFingerprints(cutter.places[marked], dialect.skipped)
+    parser = CsvParser(cutter, wanted, [cutter.check_text, *([marker.add] if marked else [])])
     may_take = set(limited)
     parser.limited = [coder for coder, name in zip(parser.coders, held, strict=True) if name in may_take]
     parser.most = held_limit.HELD_TOO
@@ -120,7 +121,7 @@ def parse_held(
         tuple(names),
         parser.rows,
         file_state,
-        marker.together(tuple(fingerprinted)) if marker else None,
+        FileFingerprints(tuple(fingerprinted), marker.parts) if fingerprinted else None,
         dialect,
         tuple(cutter.block_ends),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from oboro.io.csv.kernels.cells import pointer
+from oboro.io.csv.kernels.cutting import marks_at, trailing_zeros
 from oboro.io.csv.kernels.rendering import AT_ENDS, CODES, ENTRIES, OFFSETS, TEXT, WIDTH
 from oboro.kernels import kernel
 
@@ -74,6 +75,45 @@ def closing(text: np.ndarray, place: int, end: int, quote: int, kinds: np.ndarra
     return place, must & MUST
 
 
+@kernel(inner=True)
+def ones(word: int) -> int:
+    """How many bits of a word are set."""
+    word = word - ((word >> U(1)) & U(0x5555555555555555))
+    word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
+    word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * U(0x0101010101010101)) >> U(56))
+
+
+@kernel(inner=True)
+def plain_end(text: np.ndarray, place: int, fields: int, quote: int, delimiter: int) -> int:
+    """Where the line ends whose last `fields` start at `place`, if all of them can be copied as they stand; else −1.
+
+    That is so where none has a quote, a byte below 14, or a space at an end. 64 bytes are looked at together: field by field it
+    took four times as long, since nothing foretells where a field ends. A line break stands behind the text. O(bytes).
+    """
+    edge, spaced = U(1), U(0)  # whether the byte before ends a field, whether it is a space
+    inner = 0  # delimiters so far
+    while True:
+        low = marks_at(text, place, np.uint8(0))
+        cuts = marks_at(text, place, np.uint8(delimiter)) & ~low
+        spaces = marks_at(text, place, np.uint8(SPACE)) & ~low
+        stops = low | marks_at(text, place, np.uint8(quote))
+        if stops:
+            before = (stops & (~stops + U(1))) - U(1)  # all bits below the first stop
+            cuts, spaces = cuts & before, spaces & before
+            ends = cuts | (before + U(1))
+        else:
+            ends = cuts
+        if (spaces & ((cuts << U(1)) | edge | (ends >> U(1)))) | (spaced & ends):
+            return -1
+        inner += ones(cuts)
+        if stops:
+            place += np.int64(trailing_zeros(stops))
+            return place if inner == fields - 1 and (text[place] == LF or text[place] == CR) else -1
+        edge, spaced = cuts >> U(63), spaces >> U(63)
+        place += 64
+
+
 @kernel()
 def copy_records(
     text: np.ndarray,
@@ -99,11 +139,16 @@ def copy_records(
     first + n, and its bytes are counted in `lengths[n]`, unless that is empty. If not `every` record stays, those do whose numbers
     are in `kept` (ascending).
     `marks`: quote, delimiter in, delimiter out, whether spaces before a field go, whether one column is written. `text` has
-    room for one byte behind its end. O(bytes).
+    room for 64 bytes behind its end. O(bytes).
     """
     quote, between, space, alone = marks[0], marks[2], marks[3], marks[4]
     same = marks[1] == between
     columns = plan.size
+    rest = columns  # where those columns begin that pass, up to the last
+    while rest > 0 and plan[rest - 1] == PASS:
+        rest -= 1
+    if not same or space or alone or between < 14:
+        rest = columns  # they are looked at one by one
     text[end] = LF  # a fence, so that the inner loop need not ask where the text ends
     place, record, taken, at = state[PLACE], state[RECORD], state[TAKEN], 0
     state[WRITTEN] = 0
@@ -124,7 +169,10 @@ def copy_records(
                     place += 1
             start = place
             quoted = text[place] == quote and place < end
-            if quoted:
+            plain = plain_end(text, place, columns - column, quote, between) if column == rest else -1
+            if plain >= 0:
+                place, must, inner, last = plain, 0, start, plain
+            elif quoted:
                 place, must = closing(text, place + 1, end, quote, kinds)
                 inner, last = start + 1, place
                 place += 1
@@ -169,6 +217,8 @@ def copy_records(
                             return FULL
                         known = carray(pointer(table[TEXT]), high, np.uint8)
                         at = copy(known, low, high, out, at)
+            if plain >= 0:
+                break
             if column < columns - 1:
                 if text[place] != marks[1] or place >= end:
                     return CHANGED

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from oboro.io.csv.kernels.cells import U, ir, pack, word_at
 from oboro.kernels import kernel
 
-__all__ = ["tokenize"]
+__all__ = ["marks_at", "tokenize", "trailing_zeros"]
 
 PLAIN, QUOTE, DELIMITER, LF, CR, NUL = 0, 1, 2, 3, 4, 5  # what a byte can be; a field ends at DELIMITER and above
 UNEXPECTED, UNCLOSED = 6, 7  # what else can end a field: text behind its closing quote, the file inside quotes
@@ -107,7 +107,7 @@ def after_line(buffer: np.ndarray, place: int, end: int) -> int:
     return min(place + (2 if pair else 1), end)
 
 
-@kernel()
+@kernel(bare=True)
 def tokenize(
     buffer: np.ndarray,
     words: np.ndarray,
@@ -116,19 +116,25 @@ def tokenize(
     kinds: np.ndarray,
     space: bool,
     raw: bool,
+    places: np.ndarray,
     state: np.ndarray,
     cells: np.ndarray,
 ) -> int:
-    """Cut `buffer[state[0]:end]` into records and pack their fields into `cells[column, 3 · row]`; returns how many records.
+    """Cut `buffer[state[0]:end]` into records and pack fields into `cells[places[column], 3 · row]`; returns how many records.
+
+    A column without a place (−1) is only cut.
 
     `words` is the same buffer seen as words; its second half takes quoted fields without their doubled quotes. `last` says
     that the text ends at `end`; else a record that reaches it is left for the next call. `space` skips spaces before a field.
     `raw` keeps the quotes of a field, so that quoted and unquoted text are two.
     `state`: bytes consumed, lines before them; then for a bad record what is wrong, its line, its number of fields. O(bytes).
     """
-    columns, capacity = cells.shape
+    columns, capacity = places.size, cells.shape[1]
     side = buffer.size >> 1
-    delimiter = np.uint8(np.argmax(kinds == DELIMITER))
+    delimiter = np.uint8(0)
+    for byte in range(kinds.size):
+        if kinds[byte] == DELIMITER:
+            delimiter = np.uint8(byte)
     buffer[end] = 10  # a fence, so that the inner loop need not ask where the text ends
     place, line, row = state[0], state[1], 0
     base: int = place
@@ -178,10 +184,12 @@ def tokenize(
                     kind = kinds[buffer[U(place)]]
                 size = place - start
             if column < columns:
-                cell = pack(words, start, size)
-                cells[U(column), U(3 * row)] = cell[0]
-                cells[U(column), U(3 * row + 1)] = cell[1]
-                cells[U(column), U(3 * row + 2)] = cell[2]
+                at = places[U(column)]
+                if at >= 0:
+                    cell = pack(words, start, size)
+                    cells[U(at), U(3 * row)] = cell[0]
+                    cells[U(at), U(3 * row + 1)] = cell[1]
+                    cells[U(at), U(3 * row + 2)] = cell[2]
             column += 1
             if kind != DELIMITER:
                 break
