@@ -94,7 +94,7 @@ def plain_end(text: np.ndarray, place: int, fields: int, quote: int, delimiter: 
     edge, spaced = U(1), U(0)  # whether the byte before ends a field, whether it is a space
     inner = 0  # delimiters so far
     while True:
-        low = marks_at(text, place, np.uint8(0))
+        low: int = marks_at(text, place, np.uint8(0))
         cuts = marks_at(text, place, np.uint8(delimiter)) & ~low
         spaces = marks_at(text, place, np.uint8(SPACE)) & ~low
         stops = low | marks_at(text, place, np.uint8(quote))
