@@ -239,7 +239,8 @@ class _Group:
                 counts[attributes, steps[c]] += self.sizes[c]
             return loss.value(levels, counts if joined or self.gone else None)
 
-        slopes = loss.slopes(levels, tally, int(self.sizes.sum()))
+        most = min(int(self.sizes.sum()), self.problem.limit - self.gone)  # more than that cannot join
+        slopes = loss.slopes(levels, tally, most)
         extras = np.zeros(self.candidates.size)
         for a, level in enumerate(levels):
             extras += slopes[a] * loss.costs[a][level].extra[steps[:, a]]
