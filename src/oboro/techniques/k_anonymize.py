@@ -187,7 +187,7 @@ class KAnonymize(ClassValues):
             return asked
         problem = self._problem(held, work, hierarchies, () if self.blind else rules, work.person)
         if population is not None:
-            problem = replace(problem, population=self.people_over(population, hierarchies, asked.allowed.levels))
+            problem = replace(problem, population=self.people_over(population, problem, asked.allowed.levels))
         return replace(asked, problem=asked.allowed.restrict(problem) if self.limits else problem)
 
     @staticmethod

@@ -115,7 +115,7 @@ def verify_stream(
     >>> verify_stream(stream, [{"sex": "*"}, {"sex": "F"}], attributes=["sex"], k=2).holds
     True
     >>> verify_stream(stream, stream, attributes=["sex"], k=2).sentence()
-    'stream 2-anonymity is broken in 1 of 2 groups (1 record; required 2, achieved 1; sizes of the worst groups: 1).'
+    'stream 2-anonymity is broken for 1 of 2 records (required 2, achieved 1).'
     """
     pairing = Pairing.of(originals, released, attributes, hierarchies, folder, missing)
     people = _people([record[person] for record in originals]) if person else np.arange(len(pairing))

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.values import texts_of
+from oboro.table.values import STAR, texts_of
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
+    from oboro.table.dataset import Column
 
 __all__ = ["Population", "Unclear", "unclear_values"]
 
@@ -62,9 +63,10 @@ class Population:
     def breaks_presence(self, sizes: np.ndarray, people: np.ndarray, more: int = 0) -> np.ndarray:
         """Which classes break δ-presence; so many `more` people may belong to any.
 
-        One division each, so that a limit of 0.3 and 3 of 10 round alike.
+        One division each, so that a limit of 0.3 and 3 of 10 round alike. Where fewer people belong to a class for certain than it
+        has records, all of them may be in the table, and no more than all.
         """
-        low, high = sizes / np.maximum(people + more, 1), sizes / np.maximum(people, 1)
+        low, high = sizes / np.maximum(people + more, 1), np.minimum(sizes / np.maximum(people, 1), 1.0)
         return np.asarray((low < self.low) | (high > self.high) | ((people == 0) & (sizes > 0) & (self.high < 1)))
 
     def safe(self, size: int, people: int, more: int = 0) -> bool:
@@ -94,19 +96,22 @@ def _sums(labels: np.ndarray, numbers: np.ndarray, found: int) -> np.ndarray:
     return np.bincount(labels, weights=numbers, minlength=found).astype(np.int64)
 
 
-def unclear_values(hierarchies: Sequence[Hierarchy], chosen: Sequence[Sequence[int]]) -> Unclear | None:
+def unclear_values(
+    hierarchies: Sequence[Hierarchy], chosen: Sequence[Sequence[int]], columns: Sequence[Column], limit: int
+) -> Unclear | None:
     """For each attribute and chosen level: the values that another level with the same label puts under another one; and also
     those that another level puts under some label of this one. None where no text stands on two levels with other values.
 
-    A reader sees texts and no levels. Whoever such a label covers on one level only is not covered for certain.
+    A reader sees texts and no levels. Whoever such a label covers on one level only is not covered for certain, unless the other
+    labels of the column tell the level: at most `limit` records are suppressed, so of more than these some label is seen.
     """
-    masks = [_unclear(hierarchy) for hierarchy in hierarchies]
+    masks = [_unclear(hierarchy, column.counts, limit) for hierarchy, column in zip(hierarchies, columns, strict=True)]
     if not any(own.any() for levels in masks for own, _ in levels):
         return None
     return tuple(tuple(levels[i] for i in picked) for levels, picked in zip(masks, chosen, strict=True))
 
 
-def _unclear(hierarchy: Hierarchy) -> list[tuple[np.ndarray, np.ndarray]]:
+def _unclear(hierarchy: Hierarchy, counts: np.ndarray, limit: int) -> list[tuple[np.ndarray, np.ndarray]]:
     numbers: dict[str | None, int] = {}
     texts = [
         np.array([numbers.setdefault(text, len(numbers)) for text in texts_of(level.labels)])[level.table]
@@ -116,6 +121,8 @@ def _unclear(hierarchy: Hierarchy) -> list[tuple[np.ndarray, np.ndarray]]:
     for here in texts:
         own, any_ = np.zeros((2, here.size), dtype=bool)
         for there in texts:
+            if counts[~np.isin(here, np.append(there, numbers.get(STAR, -1)))].sum() > limit:
+                continue  # it is seen that these are not labels of that level; records with `*` everywhere show nothing
             other = here != there
             own |= np.isin(here, there) & other
             any_ |= np.isin(there, here) & other

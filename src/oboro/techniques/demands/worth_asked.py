@@ -19,6 +19,7 @@ from oboro.verifier.models.class_models import Model
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.population_limits import Population
+    from oboro.decide.lattice.problem import Problem
     from oboro.decide.lattice.worth.class_payments import ClassEarnings
     from oboro.techniques.demands.further.profitability import Profitability
     from oboro.techniques.demands.population_codes import PopulationCodes
@@ -86,13 +87,14 @@ class WorthAsked(ClassDemands):
         return loss_of(self.loss, held, steps, weights, getattr(self, "k", 1), self.aggregate, self.gen_factor)
 
     def people_over(
-        self, population: PopulationCodes, hierarchies: Mapping[str, Hierarchy], levels: tuple[tuple[int, ...], ...]
+        self, population: PopulationCodes, problem: Problem, levels: tuple[tuple[int, ...], ...]
     ) -> Population:
         """What is asked of the people of the population, over the levels that may be chosen."""
         from oboro.decide.lattice.population_limits import Population, unclear_values
         from oboro.techniques.demands.further.sample_demands import Presence
 
-        presence, unclear = self.presence or Presence(), unclear_values(tuple(hierarchies.values()), levels)
+        presence, most = self.presence or Presence(), problem.rows if problem.whole_people else problem.limit
+        unclear = unclear_values(problem.hierarchies, levels, problem.columns, most)
         least = self.k_map or 1
         if self.profitability is not None and self.profitability.attacker == "journalist":
             least = max(least, self.profitability.least)

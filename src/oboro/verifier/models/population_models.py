@@ -232,7 +232,8 @@ class DeltaPresence(PopulationModel):
             return self.vacuous(ALL_EXEMPT)
         people, sizes, records = self._matching(classes), classes.sizes[asked], classes.records[asked]
         with np.errstate(divide="ignore", invalid="ignore"):
-            highest, lowest = classes.most_people[asked] / people.least[asked], sizes / people.most[asked]
+            highest = np.minimum(classes.most_people[asked] / people.least[asked], 1.0)  # no more than all of them
+            lowest = sizes / people.most[asked]
         above = Verdict.of(self.describe(), self.high, highest, highest > self.high, sizes, True, records)
         above = replace(above, people=classes.person is not None)
         if not above.holds or self.low == 0:
