@@ -56,7 +56,7 @@ def held_identifiers(name: str, values: pa.Array, counts: np.ndarray) -> list[He
 def _texts(part: pa.Array) -> pa.Array | None:
     """The texts of values that may be identifiers: no dates, and no small or broken numbers."""
     type_ = part.type
-    if pa.types.is_floating(type_):  # whole numbers, where some are missing
+    if pa.types.is_floating(type_) or (pa.types.is_decimal(type_) and type_.scale > 0):  # whole numbers may be kept so
         part = _whole(part)
     elif pa.types.is_temporal(type_) or pa.types.is_boolean(type_):
         return None

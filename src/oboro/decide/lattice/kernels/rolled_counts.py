@@ -8,7 +8,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["DIRECT", "HASHES", "count_nodes", "fill_table", "hash_of", "key_of", "more_slots", "source_of"]
+__all__ = ["DIRECT", "HASHES", "count_nodes", "fill_table", "key_of", "more_slots", "slot_of", "source_of"]
 
 DIRECT = 1 << 10  # keys that have a slot each, beside eight for each tuple
 HASHES = 1 << 12  # slots to begin with, otherwise
@@ -229,11 +229,8 @@ def _count_by_hash(
     for j in range(tuples.size):
         i = tuples[j]
         key = key_of(digits, i, table)
-        spot = hash_of(key) & mask
+        spot = slot_of(key, held, mask, keys)
         number = held[spot]
-        while number != 0 and keys[number - 1] != key:
-            spot = (spot + np.uint64(1)) & mask
-            number = held[spot]
         if number > 0:
             sizes[number - 1] += weights[j]
             continue
@@ -257,6 +254,15 @@ def more_slots(held: np.ndarray, mask: int, keys: np.ndarray, found: int) -> int
             spot = (spot + np.uint64(1)) & mask
         held[spot] = c + 1
     return mask
+
+
+@kernel(inner=True, bare=True)
+def slot_of(key: int, held: np.ndarray, mask: int, keys: np.ndarray) -> int:
+    """The slot of a key, or the free one where it is to be put. A slot holds the number of its key, from 1 on."""
+    spot = hash_of(key) & mask
+    while held[spot] != 0 and keys[held[spot] - 1] != key:
+        spot = (spot + np.uint64(1)) & mask
+    return spot
 
 
 @kernel(inner=True, bare=True)

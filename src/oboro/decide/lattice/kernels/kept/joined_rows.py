@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.decide.lattice.kernels.kept.one_class import asked_of
-from oboro.decide.lattice.kernels.rolled_counts import hash_of
+from oboro.decide.lattice.kernels.rolled_counts import slot_of
 from oboro.decide.lattice.kernels.rules.class_parts import Room
 from oboro.decide.lattice.kernels.rules.judged_nodes import RuleArrays
 from oboro.kernels import kernel
@@ -38,11 +38,8 @@ def join_alike(
         key = np.uint64(secrets[i])
         for a in range(begins.size):
             key = key * np.uint64(labels[a]) + np.uint64(numbers[begins[a] + np.int64(codes[a, i])])
-        spot = hash_of(key) & mask
+        spot = slot_of(key, slots, mask, keys)
         number = slots[spot]
-        while number != 0 and keys[number - 1] != key:
-            spot = (spot + np.uint64(1)) & mask
-            number = slots[spot]
         if number > 0:
             sums[number - 1] += weights[i]
             continue

@@ -13,9 +13,9 @@ from oboro.decide.lattice.kernels.rolled_counts import (
     DIRECT,
     HASHES,
     fill_table,
-    hash_of,
     key_of,
     more_slots,
+    slot_of,
     source_of,
 )
 from oboro.kernels import kernel
@@ -128,15 +128,8 @@ def number_classes(
     mask, found = np.uint64(HASHES - 1), 0
     for j in range(tuples.size):
         key = key_of(reading.digits, tuples[j], room.table)
-        if direct:
-            spot = key
-            number = held[spot]
-        else:
-            spot = hash_of(key) & mask
-            number = held[spot]
-            while number != 0 and keys[number - 1] != key:
-                spot = (spot + np.uint64(1)) & mask
-                number = held[spot]
+        spot = key if direct else slot_of(key, held, mask, keys)
+        number = held[spot]
         if number > 0:
             sums[number - 1] += weights[j]
             places[0, j] = number - 1
