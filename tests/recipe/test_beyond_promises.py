@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,7 @@ def test_a_column_of_addresses_is_refused_however_many_share_them(role: str) -> 
         ("contact", ["192.168.1.3", "192.168.1.4"] * 3),
         ("ip", ["10.1.2.3", "10.1.2.4"] * 3),
         ("phone", [5551234567.0, 5557654321.0, None] * 2),
+        ("phone", [Decimal("5551234567.00"), Decimal("5557654321.00")] * 3),
         ("contact", [f"please write to {one} again" for one in CONTACT]),
     ],
 )
