@@ -212,7 +212,8 @@ class KAnonymize(ClassValues):
 
     def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
-        demands = [Message("technique.demand.alike" if schema.person is None else "technique.demand.people", k=self.k)]
+        whose = "alike" if schema.person is None else "people"
+        demands = [Message(f"technique.demand.{whose}", k=self.k, person=schema.person)]
         demands += [demand.plan(name) for name, demand in self.demands(schema)]
         demands += [*self.limits_told(schema), *self.worth_told()]
         limit = Message("technique.k_anonymize.no_suppression")

@@ -139,6 +139,7 @@ class LocalRecode(Technique):
         plan = Message(
             "technique.local_recode.plan" if schema.person is None else "technique.local_recode.plan_people",
             k=self.k,
+            person=schema.person,
             columns=names,
             method=self.method,
             number=self.publish,

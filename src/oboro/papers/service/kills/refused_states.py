@@ -27,14 +27,15 @@ class StateBackup:
             shutil.copytree(trial.state, self._older)
 
     def try_all(self, trial: Trial, rng: random.Random, tally: KillTally, length: int) -> None:
-        """After the end of a stream: one of the three in place of its state. `length`: what the output held at the backup."""
+        """After the end of a stream: one of the three in place of its state. `length`: what the output held at the backup.
+
+        A block is noted before it is published: a state that was copied while the last one was on its way is not older.
+        """
         whole, state = trial.broker.held(trial.target), trial.state
         if state is None:
             return
-        kinds = (
-            ["lost"] + ["older"] * (self._older.exists() and length < len(whole)) + ["foreign"] * self._foreign.exists()
-        )
-        kind = rng.choice(kinds)
+        older = self._older.exists() and length + trial.batch < len(whole)
+        kind = rng.choice(["lost"] + ["older"] * older + ["foreign"] * self._foreign.exists())
         trial.state = {"older": self._older, "foreign": self._foreign}.get(kind, self._folder / "lost")
         code = ended_within(trial.begin(Death(), quiet=True), 30.0)
         if code != REFUSED or trial.broker.held(trial.target) != whole:
