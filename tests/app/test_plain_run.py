@@ -50,7 +50,7 @@ def test_it_builds_no_report_and_each_verdict_names_its_columns(tmp_path: Path) 
         "Every promise holds",
         "  ✓ 3-anonymity over age, sex holds in all 2 groups (required 3, achieved 3).",
         "  ✓ distinct 2-diversity of disease over age, sex holds in all 2 groups (required 2, achieved 2).",
-        "Rows     6 in, 6 out, 0 suppressed",
+        "Rows     6 in, 6 out, 0 of these suppressed",
         "Columns  4 in, 3 out (dropped: name)",
         "Levels   age 3/3, sex 0/1",
         "Minimized loss 0.5 (the least of all choices); 0 of 6 rows suppressed",

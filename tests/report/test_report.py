@@ -208,7 +208,7 @@ def test_the_summary_is_short_and_plain(report: Report) -> None:
     lines = report.summary().splitlines()
     assert lines[0] == "Every promise holds"
     assert lines[1].startswith("  ✓ 5-anonymity holds")
-    assert "Rows     60 in, 60 out, 6 suppressed" in lines
+    assert "Rows     60 in, 60 out, 6 of these suppressed" in lines
     assert "Columns  5 in, 4 out (dropped: name)" in lines
     assert any(line.startswith("Risk     highest 50 % → 16.7 %") for line in lines)
     assert any(line.startswith("Loss     NCP") for line in lines)
