@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
+from random import Random
 
+import numpy as np
+import pytest
+
+from oboro.io import held_limit
 from oboro.io.csv.kernels.cells import pack
 from oboro.io.csv.kernels.fingerprinting import add_cells
+from oboro.io.files import read
+from oboro.kernels import always_compiled
 
 MIDDLE = 0xC2B2AE3D27D4EB4F  # multiplied with the second word of a field once, without the key
 
@@ -47,6 +54,61 @@ def test_a_third_word_does_not_undo_the_second() -> None:
 
 
 def test_equal_fields_have_equal_numbers() -> None:
-    for size in (0, 3, 8, 17, 23, 24, 31, 64, 200):
+    for size in (0, 3, 8, 17, 23, 24, 31, 64, 128, 152, 160, 161, 200):
         assert number_of(b"x" * size, 5) == number_of(b"x" * size, 5)
-        assert size == 0 or number_of(b"x" * size, 5) != number_of(b"x" * (size - 1) + b"y", 5)
+        for place in range(size):
+            assert number_of(b"x" * size, 5) != number_of(b"x" * place + b"y" + b"x" * (size - place - 1), 5)
+
+
+VALUES = [
+    "",
+    "a",
+    "b",
+    "ab",
+    ",",
+    "a,",
+    ",b",
+    'a"b',
+    '"a',
+    '"',
+    "a\nb",
+    "a\r\nb",
+    " a",
+    "é" * 20,
+    "x" * 200,
+    "x" * 199 + "y",
+    "\t",
+]
+
+
+def written(value: str, rng: Random) -> str:
+    """A value as one of the texts that stand for it."""
+    needs = any(mark in value for mark in ",\r\n") or value.startswith('"')
+    return '"' + value.replace('"', '""') + '"' if needs or rng.random() < 0.3 else value
+
+
+@pytest.mark.parametrize("held", [["c0"], ["c7"], ["c3", "c4"], ["c0", "c6", "c7"]])
+def test_records_have_one_number_exactly_where_their_fields_are_equal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: list[str]
+) -> None:
+    """Whether fields are in quotes, and which are looked at together, makes no difference; naively, fields are compared."""
+    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    rng, names = Random(f"{held}"), [f"c{number}" for number in range(8)]
+    pool = [rng.choices(VALUES, [3] * 4 + [1] * 13, k=8) for _ in range(60)]
+    pool += [["a"] * at + pair + ["a"] * (6 - at) for at in (1, 5) for pair in (["a,", "b"], ["a", ",b"], ["a", "b"])]
+    rows = [
+        [*one[:at], *rng.choice(pool)[at:]] for one in rng.choices(pool, k=400) for at in [rng.choice([0, 1, 7, 8])]
+    ]
+    lines = [names, *([written(value, rng) for value in row] for row in rows)]
+    path = tmp_path / "in.csv"
+    path.write_bytes("".join(",".join(line) + rng.choice(["\n", "\r\n"]) for line in lines).encode())
+    others = [name for name in names if name not in held]
+    with always_compiled():
+        source = read(path, held=held, fingerprinted=others)
+    assert source.untouched is not None
+    assert source.untouched.fingerprints is not None
+    numbers = source.untouched.fingerprints.of_rows().tolist()
+    values = [tuple(row[names.index(name)] for name in others) for row in rows]
+    assert len(set(numbers)) == len(set(values)) == len(set(zip(numbers, values, strict=True)))
+    for name in held:
+        assert source.data[name].decode().to_pylist() == [row[names.index(name)] or None for row in rows]

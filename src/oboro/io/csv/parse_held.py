@@ -29,6 +29,9 @@ from oboro.text import Message, Raw
 
 __all__ = ["parse_held"]
 
+FEWEST_JOINED = 3  # columns beside each other that are looked at together
+FIRST_MARK = 14  # delimiters below are not told from line breaks where many bytes are looked at together
+
 
 @dataclass
 class CheckingCutter(RecordCutter):
@@ -107,9 +110,11 @@ def parse_held(
     wanted = [place[name] for name in held]
     marked = [place[name] for name in fingerprinted]
     cutter = CheckingCutter(
-        stream, dialect, len(names), packed=[*wanted, *marked], names=names, all_held=set(held) >= set(names)
-    )
-    marker = FieldFingerprints(cutter.places[marked], dialect.skipped)
+        stream, dialect, len(names), packed=[*wanted, *marked], joined=_runs(marked, dialect), names=names,
+        all_held=set(held) >= set(names),
+    )  # fmt: skip
+    seen = cutter.places[marked]
+    marker = FieldFingerprints(seen[seen >= 0], dialect.skipped)
     parser = CsvParser(cutter, wanted, [cutter.check_text, *([marker.add] if marked else [])])
     may_take = set(limited)
     parser.limited = [coder for coder, name in zip(parser.coders, held, strict=True) if name in may_take]
@@ -126,6 +131,14 @@ def parse_held(
         tuple(cutter.block_ends),
     )
     return Dataset(made, parser.rows), untouched
+
+
+def _runs(columns: Sequence[int], dialect: Dialect) -> list[range]:
+    """Columns beside each other, of which one number is made from their text as it stands; not where spaces are skipped in it."""
+    if dialect.space or ord(dialect.cut) < FIRST_MARK:
+        return []
+    groups = np.split(np.array(columns), np.flatnonzero(np.diff(columns) != 1) + 1)
+    return [range(some[0], some[-1] + 1) for some in groups if len(some) >= FEWEST_JOINED]
 
 
 def _counting(cutter: CheckingCutter, progress: RowProgress | None) -> ByteProgress | None:

@@ -62,6 +62,7 @@ class RecordCutter:
     columns: int
     raw: bool = False  # whether quotes stay
     packed: Collection[int] | None = None  # which columns; None: all
+    joined: Collection[range] = ()  # columns beside each other that are packed as one, in the place of the first
     size: int = field(init=False)
     ended: bool = False
     got: int = 0
@@ -70,6 +71,11 @@ class RecordCutter:
     def __post_init__(self) -> None:
         self.size = BLOCK if self.stream.plain is None else min(BLOCK, self.stream.plain + 1)
         packed = np.arange(self.columns) if self.packed is None else np.unique(np.array([*self.packed], dtype=np.int64))
+        self.fields = packed.size  # of a record, those of joined columns included
+        self.runs = np.zeros(self.columns, dtype=np.int64)  # how many columns are packed as one from each on
+        for run in self.joined:
+            packed = packed[(packed <= run.start) | (packed >= run.stop)]
+            self.runs[run.start] = len(run)
         self.places = np.full(self.columns, -1, dtype=np.int64)  # of each column among those that are packed
         self.places[packed] = np.arange(packed.size)
         self.kinds = np.zeros(256, dtype=np.uint8)
@@ -80,7 +86,7 @@ class RecordCutter:
     def block(self) -> RecordBlock:
         """An empty block, no larger than the file may need."""
         packed = int(np.count_nonzero(self.places >= 0))
-        rows = min(CELLS // max(packed, 1), self.size // self.columns)  # a field takes at least its delimiter
+        rows = min(CELLS // max(self.fields, 1), self.size // self.columns)  # a field takes at least its delimiter
         return RecordBlock(packed, max(rows, 16), self.size)
 
     def fill(self, block: RecordBlock, before: RecordBlock) -> RecordBlock:
@@ -96,7 +102,7 @@ class RecordCutter:
             self._read(block)
             block.found = kernels.tokenize(
                 block.text, block.words, block.filled, self.ended, self.kinds, self.dialect.space, self.raw,
-                self.places, block.state, block.cells,
+                self.places, self.runs, block.state, block.cells,
             )  # fmt: skip
             if block.found or block.state[3] or self.ended:
                 block.before, self.rows = self.rows, self.rows + block.found

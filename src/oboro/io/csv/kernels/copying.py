@@ -10,7 +10,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from oboro.io.csv.kernels.cells import pointer
-from oboro.io.csv.kernels.cutting import marks_at, trailing_zeros
+from oboro.io.csv.kernels.cutting import marks_at, ones, trailing_zeros
 from oboro.io.csv.kernels.rendering import AT_ENDS, CODES, ENTRIES, OFFSETS, TEXT, WIDTH
 from oboro.kernels import kernel
 
@@ -73,15 +73,6 @@ def closing(text: np.ndarray, place: int, end: int, quote: int, kinds: np.ndarra
         must |= kinds[text[place]]
         place += 1
     return place, must & MUST
-
-
-@kernel(inner=True)
-def ones(word: int) -> int:
-    """How many bits of a word are set."""
-    word = word - ((word >> U(1)) & U(0x5555555555555555))
-    word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
-    word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * U(0x0101010101010101)) >> U(56))
 
 
 @kernel(inner=True)

@@ -9,6 +9,8 @@ from oboro.kernels import kernel
 
 __all__ = ["add_cells"]
 
+MANY = 128  # bytes that are hashed in four chains
+
 
 @kernel(inner=True)
 def _stir(value: int, word: int, key: int) -> int:
@@ -22,6 +24,15 @@ def _keyed_hash(words: np.ndarray, place: int, size: int, key: int) -> int:
     """
     value = mix(key ^ U(size))
     last = place + size - 8
+    if size >= MANY:  # four chains beside each other: a word need not wait for the one before
+        second, third, fourth = value ^ U(1), value ^ U(2), value ^ U(3)
+        while place + 24 < last:
+            value = _stir(value, word_at(words, place), key)
+            second = _stir(second, word_at(words, place + 8), key)
+            third = _stir(third, word_at(words, place + 16), key)
+            fourth = _stir(fourth, word_at(words, place + 24), key)
+            place += 32
+        value = _stir(_stir(_stir(value, second, key), third, key), fourth, key)
     while place < last:
         value = _stir(value, word_at(words, place), key)
         place += 8
