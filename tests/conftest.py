@@ -6,10 +6,11 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow.csv as csv
 import pytest
@@ -152,8 +153,31 @@ def _group(path: Path) -> tuple[int, str]:
     return len(GROUPS), "examples" if inside.startswith("src/") else inside
 
 
+COMPILED_TESTS = ROOT / "tests" / "__pycache__"
+_reads_first: list[IO[bytes]] = []
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """On a fresh clone one process reads all tests before the others do, which then find them compiled: 9 seconds instead of 25."""
+    if hasattr(session.config, "workerinput") and os.name == "posix" and not sys.dont_write_bytecode:
+        import fcntl
+
+        COMPILED_TESTS.mkdir(exist_ok=True)
+        turn = (COMPILED_TESTS / "turn").open("wb")
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _reads_first.append(turn)
+        except BlockingIOError:
+            if not (COMPILED_TESTS / "all").exists():
+                fcntl.flock(turn, fcntl.LOCK_SH)  # until the first has read them, or has ended
+            turn.close()
+
+
 def pytest_collection_finish() -> None:
     """What is loaded now stays. To look through it again and again for garbage took a tenth of the time."""
+    if _reads_first:
+        (COMPILED_TESTS / "all").touch()
+        _reads_first.pop().close()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 20)
