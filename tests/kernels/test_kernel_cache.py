@@ -159,6 +159,29 @@ def test_what_was_compiled_is_found_again_and_damage_is_mended(fresh: pytest.Mon
     assert sum(damaged.stats.cache_hits.values()) == 0  # type: ignore[attr-defined]
 
 
+@kernel()
+def doubled(numbers: np.ndarray, out: np.ndarray) -> None:
+    for i in range(numbers.size):
+        out[i] = 2 * numbers[i]
+
+
+@kernel()
+def fourfold(numbers: np.ndarray, out: np.ndarray) -> None:
+    doubled(numbers, out)
+    doubled(out.copy(), out)
+
+
+def test_a_kernel_that_was_found_compiled_is_taken_in_by_another(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What others take in is only read when one does."""
+    fresh.setenv("OBORO_CACHE", str(tmp_path))
+    cache_place.cache_clear()
+    for _ in range(2):
+        vars(doubled).pop("compiled", None)
+        assert run(doubled) == [0, 2, 4]
+    assert sum(doubled.stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
+    assert run(fourfold) == [0, 4, 8]
+
+
 def test_a_file_that_somebody_else_could_have_written_is_never_loaded(
     fresh: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -36,13 +36,18 @@ def included_files(file: Path) -> set[Path]:
     """The file, and what it imports of kernels, directly or not."""
     found, waiting = {file}, [file]
     while waiting:
-        new = set(_imported(_text(waiting.pop()))) - found
+        new = _imported(waiting.pop()) - found
         found |= new
         waiting += new
     return found
 
 
-def _imported(text: str) -> Iterator[Path]:
+@cache
+def _imported(file: Path) -> frozenset[Path]:
+    return frozenset(_named(_text(file)))
+
+
+def _named(text: str) -> Iterator[Path]:
     for name in IMPORT.findall(text):
         place = PACKAGE.joinpath(*name.strip(".").split("."))
         if place.is_dir():  # `from ….kernels import node_classes`
