@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, StrictBool
 from oboro.errors import ColumnError, UsageError
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
+from oboro.table.spelling.text_places import text_places
 from oboro.table.spelling.value_texts import booleans, is_text, text_values
 from oboro.table.values import (
     DATE_TEXT,
@@ -167,8 +168,7 @@ def matched(asked: pa.Array, known: pa.Array) -> np.ndarray:
     [0]
     """
     own, theirs = text_values(asked), text_values(known)
-    place = pc.index_in(own, value_set=theirs, skip_nulls=True).fill_null(-1)
-    found: np.ndarray = place.to_numpy(zero_copy_only=False).astype(np.int64)
+    found = text_places(own, theirs)
     open_ = (found < 0) & booleans(own.is_valid())
     if open_.any():
         found[open_] = _by_meaning(asked, _in_microseconds(known, theirs))[open_]

@@ -27,6 +27,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from oboro.kernels import kernel
+from oboro.kernels.words import word_at
 
 __all__ = [
     "LONG",
@@ -59,22 +60,6 @@ def pointer(typing: Any, address: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
     return types.voidptr(address), code
-
-
-@intrinsic  # type: ignore[misc]
-def word_at(typing: Any, words: Any, place: Any) -> Any:
-    """The eight bytes that start at byte `place` of a text seen as words, in one load that need not be aligned.
-
-    It touches at most the two words that hold these bytes.
-    """
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        first = builder.bitcast(array.data, cgutils.voidptr_t)
-        at = builder.bitcast(builder.gep(first, [arguments[1]]), ir.IntType(64).as_pointer())
-        return builder.load(at, align=1)
-
-    return types.uint64(words, types.int64), code
 
 
 @kernel(inner=True)
