@@ -145,11 +145,20 @@ def test_a_column_of_addresses_is_refused_however_many_share_them(role: str) -> 
         ("phone", [5551234567.0, 5557654321.0, None] * 2),
         ("phone", [Decimal("5551234567.00"), Decimal("5557654321.00")] * 3),
         ("contact", [f"please write to {one} again" for one in CONTACT]),
+        ("name", ["Ann", "Bob"] * 3),  # by what the column is called: a name has no form
+        ("customerName", ["Ann", "Bob"] * 3),
+        ("氏名", ["山田", "佐藤"] * 3),
     ],
 )
 def test_identifiers_are_seen_in_every_form(name: str, values: list[Any]) -> None:
     with pytest.raises(PromiseError, match="name people"):
         with_contact(values, name)
+
+
+def test_names_that_k_records_share_are_released_as_quasi_identifiers() -> None:
+    columns = {"name": {"role": "quasi"}, "disease": {"role": "sensitive"}}
+    table = {"name": ["Ann"] * 3 + ["Bob"] * 3, "disease": ALIKE["disease"]}
+    assert Recipe(attributes=columns, steps=[{"k_anonymize": {"k": 3}}]).run(table).cautions == ()
 
 
 def test_what_the_recipe_accepts_is_said() -> None:
@@ -179,6 +188,9 @@ def test_what_the_recipe_accepts_is_said() -> None:
         ("phone_date", ["2020-01-02", "2020-01-03"]),
         ("phone", ["[5551234–5559999]", "[6551234–6559999]"]),
         ("zip", ["〒100-0001", "150-0002"]),
+        ("name", ["A***", "B***"]),
+        ("product_name", ["pen", "cup"]),
+        ("name", ["1", "2"]),
     ],
 )
 def test_what_only_looks_like_identifiers_is_released(name: str, values: list[Any]) -> None:

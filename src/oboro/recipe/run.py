@@ -99,6 +99,14 @@ def run(
     series = _series(recipe, frame.data, given, table, origin) if recipe.earlier else None
     named = identifiers_before_writing(recipe, table.data, table.records, None if origin is None else origin.first_rows)
     rows = people_before_writing(recipe, frame.data, given.named(Role.IDENTIFIER), table.data, table.promises, origin)
+    if any(step.traits.random and step.changed for step in table.records):
+        from oboro.recipe.before_writing.chance_before_writing import chance_before_writing
+
+        rows += chance_before_writing(frame.data, table.data, table.promises, table.records)
+    if look.columns and table.promises:
+        from oboro.recipe.before_writing.known_beside_before_writing import known_beside_before_writing
+
+        rows += known_beside_before_writing(frame.data, table.data, look.columns, table.promises, table.person, origin)
     if recipe.person is not None:
         table.warn_of_linked_rows(recipe.person)
         verification = verification.in_households() if names_household(recipe.person) else verification

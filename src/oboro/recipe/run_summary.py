@@ -42,8 +42,11 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
 def _headline(release: Release) -> Message:
     if release.verification.apart:
         return Message("report.verdict.holds_apart")
-    if "exposure.rows.perhaps" in map(attrgetter("id"), release.cautions):
+    cautions = set(map(attrgetter("id"), release.cautions))
+    if "exposure.rows.perhaps" in cautions:
         return Message("report.verdict.holds_for_rows")
+    if "exposure.known_beside" in cautions:
+        return Message("report.verdict.holds_as_named")
     if release.verification.verdicts:
         return Message("report.verdict.holds")
     by_method = any(step.traits.by_construction for step in release.steps)

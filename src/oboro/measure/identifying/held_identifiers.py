@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.measure.identifying.identifier_forms import BY_CHANCE, MOST_VALUES, WARNED, has_form, matches, narrow
-from oboro.measure.identifying.naming_forms import NAMING, named_telephone, naming, telephones
+from oboro.measure.identifying.naming_forms import NAMING, named_telephone, names_of_people, naming, telephones
 from oboro.system import arrow_functions as pc
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.nested_values import is_nested, single_parts
@@ -86,7 +86,7 @@ def _in_part(name: str, texts: pa.Array, places: np.ndarray, counts: np.ndarray)
         return many and different >= SEVERAL
 
     for kind, hits in found.items():
-        if kind in WARNED and (kind not in BY_CHANCE or 2 * records(hits) >= records(given)):
+        if kind in (*WARNED, "name") and (kind not in BY_CHANCE or 2 * records(hits) >= records(given)):
             plain = kind in NAMING and most(hits) and most(naming(kind, name, texts, hits))
             yield HeldIdentifiers(kind, records(hits), int(counts.sum()), plain)
 
@@ -95,6 +95,8 @@ def _matches(name: str, texts: pa.Array) -> dict[str, np.ndarray]:
     found = matches(texts, numeric=True)  # no dates: those are no identifiers
     if named_telephone(name) and (numbers := telephones(texts)).any():
         found["phone"] = found.get("phone", np.False_) | numbers
+    if (people := names_of_people(name, texts)).any():
+        found["name"] = people
     return found
 
 

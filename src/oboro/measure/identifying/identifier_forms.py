@@ -174,8 +174,10 @@ def _checked(texts: pa.Array, pattern: str, valid: Callable[[np.ndarray], np.nda
 
 NUMBER = r"_?(id|no|num|number|code)($|_)"
 NAMES = {
-    "name": r"^name$|(^|_)((first|last|full|given|family|middle|maiden|customer|patient|person)_?name|surname)($|_)"
-    r"|氏名|名前|姓名|フリガナ",
+    "name": r"^name$|(^|_)((first|last|full|given|family|middle|maiden|customer|patient|person|client|member|user|employee"
+    r"|student|pupil|guest|driver|passenger|resident|tenant|applicant|respondent|participant)_?name|surname|vorname|nachname"
+    r"|familienname|pr[eé]nom|apellidos?|cognome|sobrenome|voornaam|achternaam)($|_)"
+    r"|氏名|名前|姓名|フリガナ|(顧客|患者|会員|社員|職員|従業員|利用者|契約者|学生|生徒|児童|受診者)名|성명|이름",
     "place": r"(?<!ip_)(?<!mail_)(?<!mac_)address|(^|_)(street|city|town|county|village|precinct)($|_)"
     r"|(^|_)(lat|latitude|lon|lng|longitude)($|_)|住所|番地|市区町村|町名|緯度|経度",
     "zip": r"(^|_)zip|post(al)?_?code|郵便",

@@ -13,10 +13,23 @@ import pyarrow as pa
 
 from oboro.measure.identifying.identifier_forms import DAY, NAMES, has_form, words_of
 
-__all__ = ["NAMING", "named_telephone", "naming", "telephones"]
+__all__ = ["NAMING", "named_telephone", "names_of_people", "naming", "telephones"]
 
 NAMING = frozenset(  # forms that are somebody's, and hardly anything else's
-    {"email", "phone", "ssn", "ip", "card", "account", "my_number", "licence", "residence_card", "plate", "device"}
+    {
+        "email",
+        "phone",
+        "ssn",
+        "ip",
+        "card",
+        "account",
+        "my_number",
+        "licence",
+        "residence_card",
+        "plate",
+        "device",
+        "name",
+    }
 )
 MASKED = r"[*●]"
 BARE = r"^\d+$"
@@ -64,6 +77,13 @@ def telephones(texts: pa.Array) -> np.ndarray:
     """Which texts may be telephone numbers where the name of the column says so: digits that are no date and no amount."""
     other = has_form(texts, DAY) | has_form(texts, DECIMAL)
     return np.asarray(has_form(texts, NUMBER) & ~other)
+
+
+def names_of_people(name: str, texts: pa.Array) -> np.ndarray:
+    """Which texts are somebody's name, where the name of the column says that it holds such: nothing in a text tells it."""
+    if re.search(NAMES["name"], words_of(name)) is None:
+        return np.zeros(len(texts), bool)
+    return has_form(texts, r"\p{L}{2}")
 
 
 def _addresses(name: str, texts: pa.Array, hits: np.ndarray) -> np.ndarray:

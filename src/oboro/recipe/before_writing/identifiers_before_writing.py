@@ -1,4 +1,4 @@
-"""Before anything is written: does a released column name people, by e-mail addresses, telephone numbers and the like?
+"""Before anything is written: does a released column name people, by their names, e-mail addresses, telephone numbers and the like?
 
 However many records share an address, it is somebody's, and no promise about groups says otherwise.
 """
@@ -15,6 +15,7 @@ import pyarrow as pa
 from oboro.errors import PromiseError
 from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
 from oboro.recipe.before_writing.last_look_before_writing import changed_by
+from oboro.table.schema import Role
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
 
@@ -53,7 +54,11 @@ def identifiers_before_writing(
     held |= {name: held_identifiers(name, values, np.ones(len(values), np.int64)) for name, values in seen.items()}
     accepted: list[Message] = []
     for name, found in held.items():
-        plain = max((one for one in found if one.plain), key=lambda one: one.records, default=None)
+        grouped = recipe.columns[name].role is Role.QUASI if name in recipe.columns else False
+        named = [
+            one for one in found if one.plain and not (grouped and one.kind == "name")
+        ]  # a name that k people share
+        plain = max(named, key=lambda one: one.records, default=None)
         if plain is not None:
             accepted.append(_accepted(recipe, name, plain))
     told = [

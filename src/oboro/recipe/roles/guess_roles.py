@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oboro.measure.column_contributions import contributions
+from oboro.measure.exposure.following_columns import always_follows, rows_of_some, seems_to_follow
 from oboro.measure.exposure.separation import exposure
 from oboro.measure.identifiers import Finding, scan
 from oboro.recipe.roles.column_guess import ColumnGuess
@@ -61,7 +62,7 @@ def guess_roles(data: Dataset, *, figures: bool = True, findings: Sequence[Findi
     people = repeated_people(data)
     person = people.column if people is not None and not people.missing else None
     found = _first_looks(data, people, person, scan(data) if findings is None else findings)
-    found = _protected(data, _secrets(found, person), person)
+    found = _known_beside(data, _protected(data, _secrets(found, person), person), person)
     return Roles(_with_figures(data, found) if figures else found, people)
 
 
@@ -108,6 +109,19 @@ def _protected(data: Dataset, found: dict[str, ColumnGuess], person: str | None)
             found[name] = one.become(Role.QUASI, Message("role.alone", people=one.exposure.unique))
         else:
             found[name] = one.become(Role.QUASI, Message("role.together", people=singled[name]))
+    return found
+
+
+def _known_beside(data: Dataset, found: dict[str, ColumnGuess], person: str | None) -> dict[str, ColumnGuess]:
+    """What follows from a quasi-identifier is known to whoever knows that one."""
+    some = rows_of_some(data.rows, None if person is None else data[person])
+    sample = {name: data[name].take(some) for name, one in found.items() if one.role is Role.QUASI}
+    for name in [name for name, one in found.items() if one.role is Role.OTHER and one.exposure.distinct > 1]:
+        told = data[name].take(some)
+        seems = (quasi for quasi, column in sample.items() if seems_to_follow(column, told))
+        quasi = next((one for one in seems if always_follows(data[one], data[name])), None)
+        if quasi is not None:
+            found[name] = replace(found[name], role=Role.QUASI, reasons=(Message("role.follows", column=quasi),))
     return found
 
 

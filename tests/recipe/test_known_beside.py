@@ -1,0 +1,117 @@
+"""Columns that follow from a quasi-identifier, and columns that chance hardly changed: both are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from oboro.io import held_limit
+from oboro.measure.exposure.following_columns import always_follows, seems_to_follow
+from oboro.measure.exposure.nearest_values import own_is_nearest
+from oboro.recipe.preparing.starter import init
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.release import Release
+from oboro.table.dataset import Column
+from oboro.table.schema import Role
+
+AGES = [20 + n % 20 for n in range(60)]  # three people of each
+BORN = [2026 - age for age in AGES]
+
+
+def released(steps: list[Any] | None = None, person: str | None = None, **table: Any) -> Release:
+    columns = {name: {"role": "other"} for name in table if name not in ("age", person)}
+    columns |= {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}}
+    dropped = [] if person is None else [{"drop_columns": {"attributes": [person]}}]
+    steps = [*dropped, {"k_anonymize": {"k": 5}}, *(steps or [])]
+    return Recipe(attributes=columns, steps=steps, person=person, seed=1).run(table)
+
+
+def told(release: Release, kind: str) -> list[dict[str, Any]]:
+    return [one.values for one in release.cautions if one.id == f"exposure.{kind}"]
+
+
+def test_a_copy_of_a_quasi_identifier_is_told_with_what_is_left_of_k() -> None:
+    release = released(age=AGES, born=BORN)
+    (said,) = told(release, "known_beside")
+    assert (said["columns"], said["quasi"]) == (["born"], ["age"])
+    groups = Counter(zip(release.data["age"], release.data["born"], strict=True))  # type: ignore[index]
+    (broken,) = said["broken"]
+    assert f"achieved {min(groups.values())}" in broken.say("en")
+    assert release.summary().startswith("Every promise holds over the columns that it names, but")
+    assert "「born」" in release.summary(lang="ja")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        [age // 10 for age in AGES],  # follows, and divides no group
+        [n // 3 % 5 for n in range(60)],  # divides groups, and does not follow
+        ["a"] * 60,
+    ],
+)
+def test_what_tells_no_more_is_not_told(beside: list[Any]) -> None:
+    release = released(age=AGES, beside=beside)
+    assert told(release, "known_beside") == []
+    assert release.summary().startswith("Every promise holds\n")
+
+
+def test_what_somebody_keeps_from_row_to_row_follows_from_nothing() -> None:
+    table = {"age": [age for age in AGES[:20] for _ in range(4)], "who": [n // 4 for n in range(80)]}
+    colour = [n // 4 * 7 % 5 for n in range(80)]
+    assert told(released(**table, colour=colour, person="who"), "known_beside") == []
+
+
+def test_the_order_tells_it_where_no_value_repeats() -> None:
+    days = Column.of([f"19{40 + n}-01-01" for n in range(60)])
+    assert seems_to_follow(days, Column.of([(86 - n) // 10 for n in range(60)]))
+    assert not seems_to_follow(days, Column.of([n % 7 for n in range(60)]))
+
+
+def test_a_column_that_stays_in_the_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    lines = ["age,born", *(f"{age},{born}" for age, born in zip(AGES, BORN, strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    columns = {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}, "born": {"role": "other"}}
+    release = Recipe(attributes=columns, steps=[{"k_anonymize": {"k": 5}}]).run(tmp_path / "t.csv")
+    assert told(release, "known_beside")[0]["columns"] == ["born"]
+
+
+def test_a_starter_protects_what_follows() -> None:
+    found = init({"age": AGES, "decade": [age // 7 for age in AGES]}).columns["decade"]
+    assert found.role is Role.QUASI
+    assert [one.id for one in found.reasons] == ["role.follows"]
+
+
+pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=12)
+
+
+@given(pairs)
+def test_following_is_one_value_for_each(rows: list[tuple[int, int]]) -> None:
+    known, values = Column.of([row[0] for row in rows]), Column.of([row[1] for row in rows])
+    assert always_follows(known, values) == (len(set(rows)) == len({row[0] for row in rows}))
+
+
+# Chance ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scale", "said"), [(0.2, True), (30.0, False)])
+def test_noise_that_hides_nobody_is_told(scale: float, said: bool) -> None:
+    table = {"age": AGES, "paid": [10.0 * n for n in range(60)]}
+    release = released([{"noise": {"attribute": "paid", "scale": scale}}], **table)
+    assert bool(told(release, "hardly_changed")) == said
+    assert ("Chance changed 'paid' so little that of 60 records" in release.summary()) == said
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 12)), max_size=9))
+def test_the_nearest_is_found_as_by_looking_at_all(rows: list[tuple[int, int]]) -> None:
+    before = [row[0] for row in rows]
+    alone = [row for row in rows if before.count(row[0]) == 1]
+    found = [row for row in alone if all(abs(row[1] - row[0]) < abs(row[1] - one) for one in before if one != row[0])]
+    both = [np.array(column, float) for column in (before, [row[1] for row in rows])]
+    assert own_is_nearest(*both) == (len(found), len(alone))
