@@ -18,6 +18,7 @@ from tests.decide.lattice_cases import (
     checked,
 )
 from tests.drawing import picks
+from tests.techniques.test_k_anonymize import run
 from typer.testing import CliRunner
 
 import oboro
@@ -234,8 +235,32 @@ def test_other_labels_of_a_column_tell_the_level():
     released = KAnonymize(**limits).apply(table, attributes=roles)
     assert released["state"] == ["alone", "alone", "together", "together"]
     # Where the only record with `together` may be suppressed, perhaps nobody sees it.
-    released = KAnonymize(**limits, suppress=0.5).apply({"state": ["never", "divorced", "civil"]}, attributes=roles)
-    assert released["state"] == ["*"] * 3
+    outcome = run(KAnonymize(**limits, suppress=0.5), {"state": ["never", "divorced", "civil"]}, roles)
+    assert outcome.data["state"].decode().to_pylist() == ["*"] * 3
+    assert not outcome.facts["loss"]["exact"]  # nobody need be suppressed, and then everybody sees it
+    assert run(KAnonymize(**limits), table, roles).facts["loss"]["exact"]
+
+
+def test_a_table_of_stars_covers_everybody():
+    """Each `*` also stands on a finer level, where it is one value; all of them together leave nobody out."""
+    rows = [["a", "A", "*"], ["b", "*", "*"]]
+    roles = {name: {"role": "quasi", "hierarchy": {"rows": rows}} for name in "xy"}
+    everybody = {"x": list("aabb"), "y": list("abab")}
+    released = KAnonymize(k=1, k_map=4, population=everybody).apply({"x": ["a"], "y": ["b"]}, attributes=roles)
+    assert released == {"x": ["*"], "y": ["*"]}
+    table = {"x": ["b", "b"], "y": ["a", "b"]}
+    outcome = run(KAnonymize(k=2, presence={"max": 1.0}, population=everybody), table, roles)  # which asks for nothing
+    assert [one["level"] for one in outcome.facts["levels"].values()] == [0, 2]
+
+
+def test_a_column_of_missing_values_beside_a_population():
+    everybody = {"x": ["a", "b", None, None], "y": ["p"] * 4}
+    roles = {"x": {"role": "quasi"}, "y": {"role": "quasi"}}
+    table = {"x": [None, None], "y": ["p", "p"]}
+    assert KAnonymize(k=1, k_map=2, population=everybody).apply(table, attributes=roles) == table
+    released = KAnonymize(k=1, k_map=3, population=everybody, loss="arx").apply(table, attributes=roles)
+    assert released == {"x": ["*"] * 2, "y": ["p"] * 2}
+    assert KAnonymize(k=2, loss="ambiguity").apply(table, attributes=roles) == table
 
 
 @given(data=st.data())

@@ -339,6 +339,10 @@ class KAnonymize(ClassValues):
         if say is not silent:
             options["tell"] = lambda so_far: say(progress(self.step, so_far))
         found = find(problem, checker, **options)
+        if problem.population is not None:
+            from oboro.techniques.demands.population_codes import sure_of_labels
+
+            found = sure_of_labels(found, problem, find)
         if found.stopped == "interrupt":
             say(Message("progress.search_interrupted", step=self.step))
         return found

@@ -306,7 +306,7 @@ def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: in
     """A label of m leaves pays (m − 1) / (leaves of the domain − 1), values that the table lacks included."""
     level, whole = hierarchy.levels[i], hierarchy.whole or hierarchy
     known = whole.levels[i]
-    leaves = np.bincount(known.table, minlength=len(known.labels))
+    leaves = np.bincount(known.table, minlength=max(len(known.labels), 1))  # none: every value is missing
     place = (
         pc.index_in(_texts(level.labels), value_set=_texts(known.labels)).fill_null(-1).to_numpy(zero_copy_only=False)
     )

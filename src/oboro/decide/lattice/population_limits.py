@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import getitem
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,9 @@ from oboro.table.values import STAR, texts_of
 if TYPE_CHECKING:
     from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
     from oboro.table.dataset import Column
+    from oboro.table.hierarchy import Level
 
-__all__ = ["Population", "Unclear", "unclear_values"]
+__all__ = ["Population", "Unclear", "all_stars", "unclear_values"]
 
 Unclear = tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
 
@@ -42,6 +44,8 @@ class Population:
     """δ-presence: the part of them that is in the table."""
     unclear: Unclear | None = None
     """By attribute and level the values of which a reader cannot tell whether a label covers them (None: there are none)."""
+    stars: tuple[tuple[bool, ...], ...] | None = None
+    """By attribute and level whether every record is `*`, where something is unclear: a table of nothing else covers everybody."""
 
     def __len__(self) -> int:
         return int(self.codes[0].size)
@@ -83,6 +87,9 @@ class Population:
         every = _sums(labels, tuples.people, found)
         if self.unclear is None:
             return every, every, 0
+        if self.stars is not None and all(map(getitem, self.stars, levels)):
+            every = np.where(_sums(labels, tuples.weights, found) > 0, every.sum(), 0)
+            return every, every, 0
         own, any_ = np.zeros((2, len(tuples)), dtype=bool)
         for a, level in enumerate(levels):
             value = tuples.codes[:, a] - tuples.offsets[a]
@@ -109,6 +116,21 @@ def unclear_values(
     if not any(own.any() for levels in masks for own, _ in levels):
         return None
     return tuple(tuple(levels[i] for i in picked) for levels, picked in zip(masks, chosen, strict=True))
+
+
+def all_stars(
+    hierarchies: Sequence[Hierarchy], chosen: Sequence[Sequence[int]], columns: Sequence[Column]
+) -> tuple[tuple[bool, ...], ...]:
+    """For each attribute and chosen level whether every record has `*` there."""
+    return tuple(
+        tuple(_starred(hierarchy.levels[i], column.counts > 0) for i in picked)
+        for hierarchy, picked, column in zip(hierarchies, chosen, columns, strict=True)
+    )
+
+
+def _starred(level: Level, held: np.ndarray) -> bool:
+    labels = np.unique(level.table[held])
+    return labels.size == 1 and texts_of(level.labels)[int(labels[0])] == STAR
 
 
 def _unclear(hierarchy: Hierarchy, counts: np.ndarray, limit: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from oboro.decide.lattice.search import checker_for
 from oboro.errors import InputError
 from oboro.system.named_files import beside
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
@@ -18,7 +20,11 @@ from oboro.table.spelling.named_values import matched
 from oboro.techniques.base import Work
 from oboro.text import Message
 
-__all__ = ["PopulationCodes"]
+if TYPE_CHECKING:
+    from oboro.decide.lattice.problem import Problem
+    from oboro.decide.lattice.search import SearchResult
+
+__all__ = ["PopulationCodes", "sure_of_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +57,8 @@ class PopulationCodes:
 
 def _extended(name: str, column: Column, people: Column) -> tuple[Column, np.ndarray]:
     """The column over its own values and then the population's other ones, and the population in those codes."""
+    if pa.types.is_null(column.values.type):  # every value of the table is missing
+        column = Column(column.values.cast(people.values.type), column.codes)
     own = text_array(column.values)
     place = matched(people.values, column.values)
     if people.missing >= 0:
@@ -84,3 +92,24 @@ def _require_everybody(columns: list[Column], codes: list[np.ndarray], rows: int
     outside = int(np.maximum(held - people, 0).sum())
     if outside:
         raise InputError(Message("error_technique.not_in_population", outside=outside, rows=rows))
+
+
+def sure_of_labels(found: SearchResult, problem: Problem, find: Callable[..., SearchResult]) -> SearchResult:
+    """What a search found; whether it is the best where labels stand on two levels, so that it is open whom they cover.
+
+    The search counts whoever such a label may not cover on the unsafe side, whichever labels are released beside it. Counted as if
+    every reader knew the levels, nothing can be lost less than `find` finds: if that is no less, the best is certain.
+    """
+    population = problem.population
+    if population is None or population.unclear is None or found.best is None:
+        return found
+    known = replace(problem, population=replace(population, unclear=None))
+    least = find(known, checker_for(known), minimal=False)
+    if least.exact and (least.best is None or _ranks(least) >= _ranks(found)):  # none: only a table of stars is safe
+        return found
+    return replace(found, exact=False, bound=None if least.ranks else least.bound)
+
+
+def _ranks(found: SearchResult) -> list[float]:
+    assert found.best is not None
+    return [round(loss, 10) for loss in found.ranks or (found.best.loss,)]

@@ -90,15 +90,16 @@ class WorthAsked(ClassDemands):
         self, population: PopulationCodes, problem: Problem, levels: tuple[tuple[int, ...], ...]
     ) -> Population:
         """What is asked of the people of the population, over the levels that may be chosen."""
-        from oboro.decide.lattice.population_limits import Population, unclear_values
+        from oboro.decide.lattice.population_limits import Population, all_stars, unclear_values
         from oboro.techniques.demands.further.sample_demands import Presence
 
         presence, most = self.presence or Presence(), problem.rows if problem.whole_people else problem.limit
         unclear = unclear_values(problem.hierarchies, levels, problem.columns, most)
-        least = self.k_map or 1
+        least = self.k_map or 0
         if self.profitability is not None and self.profitability.attacker == "journalist":
             least = max(least, self.profitability.least)
-        return Population(population.codes, least, presence.min, presence.max, unclear)
+        stars = None if unclear is None else all_stars(problem.hierarchies, levels, problem.columns)
+        return Population(population.codes, least, presence.min, presence.max, unclear, stars)
 
     def earnings(self, hierarchies: Mapping[str, Hierarchy]) -> ClassEarnings | None:
         """What every class must earn something of."""

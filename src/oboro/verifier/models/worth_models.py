@@ -13,12 +13,13 @@ from math import log
 from typing import ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.table.hierarchy.levels import text_array
+from oboro.table.hierarchy.levels import Level, text_array
 from oboro.table.values import STAR
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import Model
@@ -107,18 +108,32 @@ class Profitable(_Worth):
         return np.clip(np.round(bits / whole, 12), 0.0, 1.0) if whole > 0 else bits
 
 
-def _covered(texts: object, shown: np.ndarray, hierarchy: Hierarchy) -> tuple[np.ndarray, int]:
+def _covered(texts: pa.Array, shown: np.ndarray, hierarchy: Hierarchy) -> tuple[np.ndarray, int]:
     """How many values each label covers, and how many there are. Labels are read on a level that has all that are shown; where
-    several have, on that where they cover most."""
-    known = hierarchy.whole or hierarchy
-    domain = max(1, known.levels[0].table.size)
-    best = np.ones(len(texts), dtype=np.float64)  # type: ignore[arg-type]
-    for level in known.levels:
-        place = pc.index_in(texts, value_set=text_array(level.labels)).fill_null(-1).to_numpy(zero_copy_only=False)
-        missing = pc.is_null(texts).to_numpy(zero_copy_only=False)
-        if (place[shown] >= 0)[~missing[shown]].all():
-            leaves = np.bincount(level.table, minlength=len(level.labels))
-            best = np.maximum(best, np.where(place >= 0, leaves[place], 1))
+    several have, on that where they cover most. A value of the table that no list has, such as a missing one, is one more."""
+    known, finest = hierarchy.whole or hierarchy, hierarchy.levels[0]
+    listed = _places(text_array(finest.labels), known.levels[0])
+    more = (listed < 0)[finest.table]
+    domain = max(1, known.levels[0].table.size + int(more.sum()))
+    best = np.ones(len(texts), dtype=np.float64)
+    missing = pc.is_null(texts).to_numpy(zero_copy_only=False)
+    for level, own in zip(known.levels, hierarchy.levels, strict=True):
+        covered = _under(texts, level, np.ones(level.table.size)) + _under(texts, own, more)
+        if (covered[shown] > 0)[~missing[shown]].all():
+            best = np.maximum(best, covered)
     star = pc.fill_null(pc.equal(texts, STAR), False).to_numpy(zero_copy_only=False)
     alone = star & ~np.isin(np.arange(best.size), shown)
     return np.where(alone, domain, best), domain
+
+
+def _under(texts: pa.Array, level: Level, counted: np.ndarray) -> np.ndarray:
+    """How many of the values that count stand under each text on a level; none under what is no label of it."""
+    place = _places(texts, level)
+    under = np.bincount(level.table, weights=counted, minlength=max(len(level.labels), 1))
+    return np.where(place >= 0, under[place], 0.0)
+
+
+def _places(texts: pa.Array, level: Level) -> np.ndarray:
+    """For each text its place among the labels of a level, or −1."""
+    place = pc.index_in(texts, value_set=text_array(level.labels)).fill_null(-1)
+    return np.asarray(place.to_numpy(zero_copy_only=False))

@@ -174,7 +174,7 @@ def _covered(leaves: tuple[tuple[np.ndarray, ...], ...], checker: NodeChecker, c
 def label_leaves(hierarchy: Hierarchy, i: int) -> np.ndarray:
     """How many values of the domain each label of a level covers, values that the table lacks included."""
     level, known = hierarchy.levels[i], (hierarchy.whole or hierarchy).levels[i]
-    leaves = np.bincount(known.table, minlength=len(known.labels))
+    leaves = np.bincount(known.table, minlength=max(len(known.labels), 1))  # none: every value is missing
     if hierarchy.whole is None:
         return np.maximum(leaves, 1)
     found = _listed(level, known)
