@@ -249,6 +249,18 @@ def test_where_most_rows_are_not_found_again_the_run_says_so() -> None:
     }
 
 
+@pytest.mark.parametrize("spelled", ["f", "F ", "female"])
+def test_an_earlier_release_that_writes_values_otherwise_is_refused(spelled: str) -> None:
+    now = {"sex": ["F"] * 6, "ill": ["A", "B"] * 3}
+    before = {"sex": [spelled] * 5, "ill": ["A", "B", "A", "B", "A"]}
+    roles = {"sex": {"role": "quasi"}, "ill": {"role": "sensitive"}}
+    with pytest.raises(InputError, match="none of its labels of 'sex' fits"):
+        oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 2, "earlier": [pd.DataFrame(before)]}}]).run(now)
+    with pytest.raises(UsageError, match="no value of 'sex' in common"):
+        oboro.assess(now, quasi=["sex"], sensitive=["ill"], earlier=[pd.DataFrame(before)])
+    assert oboro.assess(now, quasi=["sex"], sensitive=["ill"], earlier=[now])
+
+
 def test_who_is_held_back_is_drawn_among_rows_that_look_alike() -> None:
     first, second, _ = months()
     before = recipe().run(first)

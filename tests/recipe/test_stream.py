@@ -204,3 +204,24 @@ def test_explain_says_what_a_stream_promises_and_what_it_does_not(
     assert done.code == 0, done.err
     assert all(one in done.out for one in [*said, "promised nothing: 'customer' and 'shop'"]), done.out
     assert [one.name for one in tmp_path.iterdir()] == ["recipe.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("options", "recipe", "told"),
+    [
+        ([], "", ["'patient_id' is called the number of a person", "released as it comes: 'email'"]),
+        (["--person", "patient_id"], "", ["released as it comes: 'email'"]),
+        ([], "accept: [{rows_of: [patient_id], because: one each}, {identifiers: [email], because: of shops}]\n", []),
+    ],
+)
+def test_what_names_of_fields_give_away_is_said_at_the_start(
+    tmp_path: Path, options: list[str], recipe: str, told: list[str]
+) -> None:
+    fields = "{patient_id: {role: identifier}, sex: {role: quasi}, email: {role: other}}"
+    steps = "[{drop_columns: {attributes: [patient_id]}}, {k_anonymize: {k: 2}}]"
+    (tmp_path / "recipe.yaml").write_text(f"attributes: {fields}\nsteps: {steps}\n{recipe}")
+    (tmp_path / "in.ndjson").write_text('{"patient_id": 1, "sex": "F", "email": "x@example.org"}\n')
+    places = ["--from", str(tmp_path / "in.ndjson"), "--to", str(tmp_path / "out.ndjson")]
+    done = call("stream", "--recipe", str(tmp_path / "recipe.yaml"), *places, *options)
+    assert (done.code, len(done.err.splitlines())) == (0, len(told))
+    assert all(one in done.err for one in told)

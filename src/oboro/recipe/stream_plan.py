@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from oboro.errors import ColumnError, InputError, RecipeError
+from oboro.recipe.roles.column_words import names_one_person, role_by_name
 from oboro.stream import DelayFree, Window
 from oboro.table.dataset import Column
 from oboro.table.schema import Role
@@ -19,7 +20,7 @@ from oboro.text import Message
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["StreamOptions", "anonymizer", "diversity", "goal", "plan_of_stream", "pseudonyms"]
+__all__ = ["StreamOptions", "anonymizer", "cautions_of_stream", "diversity", "goal", "plan_of_stream", "pseudonyms"]
 
 UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "minimal", "time_limit", "optimum"}
 
@@ -150,7 +151,19 @@ def plan_of_stream(recipe: Recipe, options: StreamOptions) -> Message:
     said = [*_promised(asked, options, recipe.schema_given.quasi), *_not_promised(options)]
     kept = [name for name in made.fields if name not in (*recipe.schema_given.quasi, *diversity(asked))]
     said += [Message("recipe.stream.as_they_are", columns=kept)] if kept else []
-    return Message("recipe.plan", said=said)
+    return Message("recipe.plan", said=[*said, *cautions_of_stream(recipe, options)])
+
+
+def cautions_of_stream(recipe: Recipe, options: StreamOptions) -> list[Message]:
+    """What the names of fields give away before any record came: a table's values are looked at, a stream's are not."""
+    said, names = [], list(recipe.attributes)
+    people = [name for name in names if names_one_person(name) and not recipe.because("rows_of", name)]
+    if people and options.of(recipe).person is None:
+        said.append(Message("recipe.stream.rows_of", person=people[0]))
+    hidden = {*_dropped(recipe), *_renamed(recipe), *recipe.schema_given.quasi, options.of(recipe).person}
+    shown = [name for name in names if name not in hidden and role_by_name(name) is Role.IDENTIFIER]
+    shown = [name for name in shown if not recipe.because("identifiers", name)]
+    return said + ([Message("recipe.stream.identifiers", columns=shown)] if shown else [])
 
 
 def _promised(asked: KAnonymize, options: StreamOptions, quasi: Sequence[str]) -> list[Message]:

@@ -82,7 +82,7 @@ def stream(
     from oboro.errors import UsageError
     from oboro.recipe.recipe import Recipe
     from oboro.recipe.stream import run_stream
-    from oboro.recipe.stream_plan import StreamOptions, plan_of_stream
+    from oboro.recipe.stream_plan import StreamOptions, cautions_of_stream, plan_of_stream
 
     if config or check or dry_run or service != NO_SERVICE or is_service(source, target):
         given: dict[str, Any] = {
@@ -119,7 +119,10 @@ def stream(
     forms = {"form": form, "output_form": output_form, "encoding": encoding, "excel_safe": excel_safe}
     how = {"resume": resume, "longest_line": longest_line or 1 << 20, "fsync": fsync, "lang": spoken()}
     watch = _watch() if sys.stderr.isatty() else _print if as_json else None
-    metrics = run_stream(Recipe.load(recipe), options, watch=watch, **ends, **forms, **how)
+    loaded = Recipe.load(recipe)
+    for said in () if as_json else cautions_of_stream(loaded, options):  # lines of JSON stand alone there
+        print(Message("command.failed", what=said).say(spoken()), file=sys.stderr)
+    metrics = run_stream(loaded, options, watch=watch, **ends, **forms, **how)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
@@ -13,6 +14,7 @@ from oboro.io.places.place_names import names_a_place
 from oboro.system.named_files import beside
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.value_counts import clean
 from oboro.text import Message
 from oboro.verifier.attained import attained
 from oboro.verifier.classes import Classes
@@ -72,6 +74,8 @@ def attack_series(
     for number, table in enumerate(tables, 1):
         if not any(name in table for name in shown):
             raise UsageError(Message("error_recipe.earlier_columns", number=number, quasi=shown, columns=list(table)))
+        if unlike := [name for name in shown if name not in (hierarchies or {}) and _unlike(table, released, name)]:
+            raise UsageError(Message("error_recipe.earlier_labels", number=number, columns=unlike))
     every = [released, *tables, *([] if original is None else [original])]
     if empty_readings(every) == [True]:  # some came from CSV, which does not tell empty text from missing
         released, *tables = (without_empty(one) for one in (released, *tables))
@@ -84,6 +88,17 @@ def attack_series(
         released, tables, quasi=shown, k=k, diverse=asked, person=whose, original=original, hierarchies=hierarchies
     )
     return replace(found, accepted=accepted)
+
+
+def _unlike(earlier: Dataset, released: Dataset, name: str) -> bool:
+    """Whether two releases have no word of a column in common, as `F` and `female`: nobody would be found again.
+
+    Ranges may meet though no two are written alike, and `*` may be anything: these are left to the attack.
+    """
+    if name not in earlier or not earlier.rows or not released.rows:
+        return False
+    words, others = ({text or "" for text in clean(one[name]).texts} for one in (earlier, released))
+    return words.isdisjoint(others) and not any(re.search(r"[\d*]", word) for word in words | others)
 
 
 def diversity_of(plan: Recipe | None, l: float | None, sensitive: Sequence[str]) -> dict[str, int]:  # noqa: E741

@@ -12,7 +12,7 @@ from oboro.errors import InputError, UsageError
 from oboro.io.brokers.brokers import broker_of, open_place
 from oboro.recipe.service.partition_price import check_key, expected_price, measured_price
 from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.recipe.stream_plan import anonymizer, pseudonyms
+from oboro.recipe.stream_plan import anonymizer, cautions_of_stream, pseudonyms
 from oboro.stream.runner.endpoints import StopRequest
 from oboro.stream.service.bodies import body_form
 from oboro.stream.service.deciding import BodyForm, Decider
@@ -148,6 +148,8 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
             opened.enter_context(health_page(settings.listen, watch))
         recipe = Recipe.load(settings.recipe)
         service = make_service(recipe, settings, dry=dry, lang=lang, watch=watch, stop=stop)
+        for said in cautions_of_stream(recipe, settings.decide):
+            watch.say(said, "warning")
         if (part := settings.part) is not None:
             watch.say(expected_price(part, recipe.schema_given.quasi))
         return {**service.run(own_process=True), "stopped": stop.asked}
@@ -171,7 +173,8 @@ def check_service(settings: ServiceSettings) -> list[Message]:
         for end in (service.source, service.sink, service.letter_sink):
             if end is not None:
                 opened.callback(end.close)
-        return [*_sampled(recipe, settings, service), *_reached(settings, service)]
+        cautions = cautions_of_stream(recipe, settings.decide)
+        return [*cautions, *_sampled(recipe, settings, service), *_reached(settings, service)]
 
 
 def _sampled(recipe: Recipe, settings: ServiceSettings, service: Service) -> Iterator[Message]:

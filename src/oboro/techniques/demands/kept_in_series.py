@@ -48,7 +48,8 @@ class _Run:
         hierarchies = {name: schema.hierarchy(name, data[name]) for name in names}
         asked = {"secrets": list(diverse), "changing": self.step.changing, "person": self._person(tables)}
         series = known_series(data, tables, names, hierarchies=hierarchies, **asked)  # type: ignore[arg-type]
-        floor = {name: _floor(data[name], hierarchies[name], name, tables, names) for name in names}
+        steady = [name for name in names if name not in self.step.changing]
+        floor = {name: _floor(data[name], hierarchies[name], name, tables, names, name in steady) for name in names}
         outcome, gone = self._until_many(self._raised(hierarchies, floor), floor, names, series, Wanted(k, diverse))
         model = SeriesAnonymity(k=k, releases=len(tables), diverse=diverse, earlier=series)
         promises = tuple(replace(one, models=(*one.models, model)) for one in outcome.promises)
@@ -127,17 +128,23 @@ class _Run:
             yield Message("technique.series.pairs", releases=len(self.step.earlier))
 
 
-def _floor(column: Column, hierarchy: Hierarchy, name: str, tables: Sequence[Dataset], quasi: Sequence[str]) -> int:
-    """The lowest level on which no label of an earlier release is split."""
+def _floor(
+    column: Column, hierarchy: Hierarchy, name: str, tables: Sequence[Dataset], quasi: Sequence[str], steady: bool
+) -> int:
+    """The lowest level on which no label of an earlier release is split; some label fits a column whose values stay."""
     every = Column(column.values, np.arange(len(column.values)))
     lowest = 0
-    for table in tables:
+    for number, table in enumerate(tables, 1):
         classes = released_classes(table, quasi)
         shown = Column(
             table[name].values, table[name].codes[~suppressed_classes(table, quasi, classes)[classes.labels]]
         )
         found = possible_values(every, clean(shown), hierarchy)
-        for label in range(found.low.size):
+        labels = range(found.low.size)
+        if steady and len(every) and labels and not any(found.reaches(label)[found.ranks].any() for label in labels):
+            # To the promise everybody would have left and come: it would hold of people whom nobody looks for.
+            raise InputError(Message("error_technique.earlier_labels", number=number, column=name))
+        for label in labels:
             lowest = _whole(found, label, hierarchy, lowest)
     return lowest
 
