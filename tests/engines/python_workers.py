@@ -32,9 +32,8 @@ def below(process: int) -> list[int]:
 
 def workers() -> list[int]:
     """The Python processes that run tasks, not the one that starts them."""
-    daemons = [
-        one for one in below(os.getpid()) if "pyspark.daemon" in command(one) or "pyspark/daemon" in command(one)
-    ]
+    named = ("pyspark.daemon", "pyspark/daemon", "warm_daemon")
+    daemons = [one for one in below(os.getpid()) if any(name in command(one) for name in named)]
     return [one for daemon in daemons for one in children(daemon)]
 
 

@@ -53,10 +53,14 @@ def spark(bucket: str) -> Iterator[Any]:
         "spark.connect.grpc.binding.port": str(PORT),
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
+        "spark.python.daemon.module": "warm_daemon",
         "spark.log.level": "ERROR",
         **SETTINGS,
     }
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     os.environ["JDK_JAVA_OPTIONS"] = (
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # small tables: compiling costs more than it gives
     )
@@ -85,7 +89,7 @@ def rows(released: Any) -> pa.Table:
     return released.toArrow()
 
 
-@pytest.mark.parametrize(("name", "partitions"), list(zip(BY_VALUE, [1, 7, 2, 3, 5, 1, 2, 7, 23, 1], strict=True)))
+@pytest.mark.parametrize(("name", "partitions"), list(zip(BY_VALUE, [1, 7, 2, 3, 5, 1, 2, 3, 9, 1], strict=True)))
 def test_a_recipe_does_the_same(spark: Any, name: str, partitions: int) -> None:
     data = table(40, partitions)
     try:
@@ -103,11 +107,11 @@ def test_a_recipe_does_the_same(spark: Any, name: str, partitions: int) -> None:
 
 
 def test_chance_and_k_are_the_same_over_any_partitions(spark: Any) -> None:
-    """Random steps before `k_anonymize`, on Spark itself; most of the last partitions are empty."""
+    """Random steps before `k_anonymize`, on Spark itself; some of the last partitions are empty."""
     steps = [step for name in ("sample", "swap", "noise") for step in BY_CHANCE[name].steps[1:-1]]
     drop, *_, k = BY_CHANCE["sample"].steps
     recipe, data = BY_CHANCE["sample"].model_copy(update={"steps": [drop, *steps, k]}), table(40, 1)
-    releases = [recipe.run(frame(spark, data, partitions)) for partitions in (1, 7, 90)]
+    releases = [recipe.run(frame(spark, data, partitions)) for partitions in (1, 7, 45)]
     first, *others = [(facts(one), counted(rows(one.data))) for one in releases]
     assert 0 < sum(first[1].values()) < 40
     assert all(first == other for other in others)
