@@ -140,7 +140,7 @@ def test_killed_at_any_moment(how: str, mode: str, tmp_path: Path) -> None:
 
     OBORO_KILL_ROWS makes it longer: with 6,000 there are 200 kills or more in one stream.
     """
-    rows = people(int(os.environ.get("OBORO_KILL_ROWS") or (250 if mode == "swap" else 150)))
+    rows = people(int(os.environ.get("OBORO_KILL_ROWS") or (130 if mode == "swap" else 110)))
     lay_out(tmp_path, rows)
     bad = [f"bad {i}" for i in range(0, len(rows), 40)]  # and lines that are refused, some by the anonymizer
     with (tmp_path / "in.ndjson").open("w") as file:

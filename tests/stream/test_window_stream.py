@@ -75,17 +75,17 @@ def test_a_restart_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["file", "pipe"])
 def test_killed_at_any_moment(how: str, tmp_path: Path) -> None:
-    lay_out(tmp_path, people(400))
+    lay_out(tmp_path, people(220))
     assert killed_again_and_again(tmp_path, how, "window-exchanged" if how == "file" else "window-kept") >= 3
     released = lines(tmp_path / "out.ndjson")
     if how == "file":
-        checked(released, 400)
+        checked(released, 220)
         return
     notes = [one["note"] for one in released]
     assert notes == sorted(set(notes)), "nothing twice, and in order"
     doubts = [one["released"] for one in lines(tmp_path / "dead.ndjson")]
     named = {number - 1 for first, last in doubts for number in range(first, last + 1)}
-    assert set(notes) | named == set(range(400)), "what may be lost is named"
+    assert set(notes) | named == set(range(220)), "what may be lost is named"
 
 
 def test_too_few_are_dead_letters(tmp_path: Path) -> None:
