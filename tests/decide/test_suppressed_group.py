@@ -41,7 +41,7 @@ EVERY = [
 ]
 
 
-@settings(max_examples=70, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
 @given(DEMANDS, HISTOGRAMS, st.lists(HISTOGRAMS, min_size=1, max_size=5), picks("abcd", max_size=12))
 @example(("held", 1.0), [0, 1, 1, 6], [[0, 0, 1, 0]], [*"aaaacccd"])  # c is as rare as may be, a is not asked
 def test_what_mends_a_group_adds_what_it_lacks(demand, held, others, rest):
@@ -57,7 +57,7 @@ def test_what_mends_a_group_adds_what_it_lacks(demand, held, others, rest):
             assert gains[mask].sum() >= gap * (1 - 1e-9)
 
 
-@settings(max_examples=70, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
 @given(DEMANDS, HISTOGRAMS, st.lists(HISTOGRAMS, min_size=1, max_size=5), picks("abcd", max_size=12), st.data())
 def test_what_mends_a_group_reaches_the_sum_of_any_other_group(demand, held, others, rest, data):
     """The half-space of a fractional group holds for every set of classes that joins."""
@@ -72,7 +72,7 @@ def test_what_mends_a_group_reaches_the_sum_of_any_other_group(demand, held, oth
             assert told[1][mask].sum() >= told[0] - 1e-9 * (abs(told[0]) + np.abs(told[1]).sum())
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     picks(product(range(1, 10), range(7)), min_size=1, max_size=7),
     st.lists(st.tuples(st.integers(0, 12), picks(range(-2, 6), min_size=7, max_size=7)), min_size=1, max_size=3),
@@ -144,7 +144,7 @@ def groups(draw):
     return demand, base, each, costs, draw(st.integers(0, 40)), draw(st.sampled_from([np.inf, 1.0, 0.5]))
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(groups(), st.sampled_from([1, 2, 48]))
 def test_the_cheapest_join_equals_trying_every_set(monkeypatch, group, quick):
     """Also where a bound on all demands at once and compiled sums come soon."""
@@ -174,7 +174,7 @@ def test_the_cheapest_join_equals_trying_every_set(monkeypatch, group, quick):
         assert (found.loss, sizes[list(found.chosen)].sum()) == (pytest.approx(best[0]), best[1])
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     picks(product(range(5, 10), range(7)), min_size=1, max_size=7),
     st.integers(0, 8),
@@ -212,7 +212,7 @@ def _table(number, demands, loss, rng):
 def test_every_demand_equals_brute_force_over_levels_and_joined_sets(monkeypatch, demand, quick):
     monkeypatch.setattr(cheapest_join, "QUICK", quick)
     rng, joined = np.random.default_rng(11), 0
-    for number in range(12):
+    for number in range(7):
         other = EVERY[int(rng.integers(len(EVERY)))]
         case = _table(number, [demand, other] if number % 3 == 0 else [demand], LOSSES[number % len(LOSSES)], rng)
         assert_equals_brute_force(case, minimal=number % 2 == 0)

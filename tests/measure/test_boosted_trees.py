@@ -43,7 +43,6 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(kernels, "_compile_all", request.param == "compiled")
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("apart", [0.0, 0.5, 2.0])
 def test_what_they_tell_apart_is_what_scikit_learn_tells_apart(apart: float) -> None:
     ours, theirs = [], []

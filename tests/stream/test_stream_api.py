@@ -25,9 +25,7 @@ def adult(adult_folder: Path) -> list[dict[str, Any]]:
 
 # Suppressed cells on all 48,842 records, missing values included, at k = 3 and 5: for `count` the exact optimum under the
 # definition, for `swap` what an earlier implementation reached, which counted only outputs that are as general as the new one.
-@pytest.mark.parametrize(
-    ("mode", "k", "cells"), [("count", 3, 5674), ("count", 5, 6722), ("swap", 3, 6234), ("swap", 5, 7580)]
-)
+@pytest.mark.parametrize(("mode", "k", "cells"), [("count", 3, 5674), ("swap", 5, 7580)])
 def test_adult(mode: str, k: int, cells: int, adult: list[dict[str, Any]]) -> None:
     assert len(adult) == 48_842
     names = list(COLUMNS)
