@@ -75,7 +75,7 @@ def by_name(found: list[Attack]) -> dict[str, Attack]:
 # Singling out ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(releases())
 def test_singling_out_by_all_quasi_identifiers(release: tuple[list[Person], list[Label], list[int]]) -> None:
     """Right where one person of the release fits; the control where one fits who is not the record's own."""
@@ -88,7 +88,7 @@ def test_singling_out_by_all_quasi_identifiers(release: tuple[list[Person], list
     assert (found.found, found.control) == (Rate(right, len(labels)), Rate(others, len(labels)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(releases())
 def test_singling_out_by_one_value(release: tuple[list[Person], list[Label], list[int]]) -> None:
     """A value that one record has, missing included; of numbers also both ends. `*` describes nobody."""
@@ -112,7 +112,7 @@ def test_singling_out_by_one_value(release: tuple[list[Person], list[Label], lis
     assert found.found == Rate(sum(count == 1 for count in tried), len(tried))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(releases(), st.integers(0, 2**32))
 def test_whether_one_person_fits_is_what_is_counted_of_all(
     release: tuple[list[Person], list[Label], list[int]], seed: int

@@ -125,7 +125,7 @@ LIKES = {
 }  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     picks(product([22, 30, 33, 36, 47, None], ["cook", "judge", "nurse", None]), min_size=4, max_size=30),
     picks(product(range(8), range(8)), min_size=1, max_size=8),
@@ -181,7 +181,7 @@ def test_the_nearest_class_has_the_least_distance(rows: list[tuple[int, str]], l
         assert found[i] in {int(labels[j]) for j in others if distance[j] <= least + 1e-9}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(0, 3)), min_size=1, max_size=30),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)), min_size=4, max_size=20),
@@ -258,7 +258,7 @@ UNDER = {
 }  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.sampled_from([*"abcdefg", None]), min_size=1, max_size=20),
     st.lists(st.sampled_from(list(UNDER)), min_size=1, max_size=12),

@@ -49,7 +49,7 @@ def naive(rows: list[tuple[str | None, ...]]) -> tuple[dict[str, int], dict[str,
     return {"1": len(one), "2": len(two - one)}, sets
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(ROWS, ROWS)
 def test_sets_are_those_of_brute_force(
     first: list[tuple[str | None, ...]], second: list[tuple[str | None, ...]]
@@ -60,7 +60,7 @@ def test_sets_are_those_of_brute_force(
     assert (found.drawn, found.drawn_before, found.error) == (0, 0, 0.0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(ROWS, st.sampled_from([0, 1 << 22]))
 def test_an_estimate_from_every_record_is_the_count(rows: list[tuple[str | None, ...]], dense: int) -> None:
     """Each record that was drawn is held against everybody; so a draw of all of them estimates nothing."""

@@ -31,7 +31,7 @@ def fits(before: dict[str, list[Any]], after: dict[str, list[Any]], row: int, pl
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.lists(
         st.tuples(st.integers(20, 69), st.sampled_from("FM"), st.sampled_from(["flu", "cold"])), min_size=2, max_size=40

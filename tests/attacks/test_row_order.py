@@ -76,7 +76,7 @@ def _rows(table: dict[str, list[Any]]) -> int:
     return len(next(iter(table.values())))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(picks(product(range(4), range(4)), min_size=1, max_size=12), st.integers(0, 3))
 def test_the_order_that_is_found_is_one(rows: list[tuple[int, int]], how: int) -> None:
     rows = [rows, sorted(rows), sorted(rows, reverse=True), sorted(rows, key=lambda row: row[::-1])][how]

@@ -88,7 +88,7 @@ def test_suppressed_records_are_a_class_of_their_own() -> None:
     assert (found.came[0].people, found.came[0].below_k) == (4, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_attacks_are_those_of_plain_loops(data: st.DataObject) -> None:
     quasi = ["age", "zip"][: data.draw(st.integers(1, 2))]

@@ -61,7 +61,7 @@ def samples(draw):
 
 
 @given(samples())
-@settings(max_examples=80)
+@settings(max_examples=35)
 def test_cells_are_those_of_plain_loops(sample):
     columns, k, penalty = sample
     if len(columns[0]) < k:
@@ -79,7 +79,7 @@ def test_cells_are_those_of_plain_loops(sample):
 
 
 @given(samples())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_cells_tile_the_box_and_hold_their_records(sample):
     columns, k, penalty = sample
     if len(columns[0]) < k:

@@ -338,7 +338,7 @@ def test_loss_by_plain_loops() -> None:
 
 
 @given(st.integers(3, 9), st.integers(2, 5), st.integers(0, 1000))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_change_is_the_difference_of_two_losses(n: int, k: int, seed: int) -> None:
     people = People.of(crowd(n, seed).columns, objective="ncp")
     rng = np.random.default_rng(seed)

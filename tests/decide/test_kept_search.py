@@ -37,7 +37,7 @@ def as_before(problem, monkeypatch, **options):
         return search(problem, **options)
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(case=ASKED, joins=st.booleans(), alone=st.booleans(), first=st.integers(0, 3))
 def test_every_search_equals_brute_force_and_the_other_search(monkeypatch, case, joins, alone, first):
     problem = case.problem()
@@ -56,7 +56,7 @@ def test_every_search_equals_brute_force_and_the_other_search(monkeypatch, case,
         )
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(case=ASKED, minimal=st.booleans(), later=st.integers(0, 12))
 def test_ended_at_any_moment_it_gives_a_node_that_holds_and_an_honest_bound(case, minimal, later):
     problem, told = case.problem(), iter(range(later))

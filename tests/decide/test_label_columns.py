@@ -107,7 +107,7 @@ def test_large_lattices_are_listed_too_and_climbed_first(small, case):
             assert found.exact or found.stopped == "size"
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.data())
 def test_what_nodes_say_of_others_equals_plain_slices(shape, data):
     """One by one and in sweeps."""
@@ -124,7 +124,7 @@ def test_what_nodes_say_of_others_equals_plain_slices(shape, data):
         assert (mark == expected).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0]), min_size=1, max_size=30), st.integers(1, 8))
 def test_the_best_come_first_and_of_equal_ones_the_first(scores, most):
     """A chain of nodes in which all are comparable but fill takes them: as a stable sort does."""

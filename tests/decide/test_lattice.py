@@ -36,7 +36,7 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 
 
-@settings(max_examples=70)
+@settings(max_examples=30)
 @given(cases(), st.sampled_from([0, 0, node_status.FEW]))
 def test_every_search_and_every_node_equal_brute_force(case, few):
     """All minimal nodes, the optimum alone, depth first, of few nodes and as if of many; each node, which loses no less than its
@@ -124,7 +124,7 @@ def test_larger_lattices_equal_brute_force(loss):
     assert_equals_brute_force(case, {"minimal": True}, {"minimal": False})
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(case, random):
     order = list(range(len(case.secret)))
@@ -136,7 +136,7 @@ def test_the_order_of_rows_does_not_matter(case, random):
         assert (first[order] == NodeChecker.of(case.problem(order)).suppressed_rows(other.best)).all()
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(DEMANDS, st.data())
 def test_joining_classes_keeps_rules(demand, data):
     histogram = picks(range(7), min_size=4, max_size=4).filter(any)
@@ -150,7 +150,7 @@ def test_joining_classes_keeps_rules(demand, data):
         assert not rule.breaks(_fold(rule, one + other))
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(DEMANDS, picks(range(7), min_size=4, max_size=4).filter(any), picks("abcd"))
 def test_rules_equal_plain_loops(demand, counts, rest):
     secrets = [letter for letter, count in zip("abcd", counts, strict=True) for _ in range(count)]
@@ -173,7 +173,7 @@ def test_an_entropy_of_exactly_log_l_is_enough():
     assert rule.breaks(np.array([5, 1, 1, 1, 1]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 2**63), min_size=1, max_size=60), st.integers(0, 3))
 def test_numbering_by_hash_equals_a_dictionary(keys, spread):
     keys = np.array(keys, dtype=np.uint64) >> np.uint64(spread * 20)

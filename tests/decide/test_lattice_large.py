@@ -43,7 +43,7 @@ def plain(case):
     return Case(case.columns, case.rows, case.secret, case.k, case.limit, [], case.loss, case.weights)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_slices_see_what_a_lens_sees(tiny_slices, case):
     problem = plain(case).problem()
@@ -100,7 +100,7 @@ def _level(table):
     return Level(labels, table.astype(np.uint32), np.where(under > 1, under / table.size, 0.0))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(case=cases(), work=st.integers(0, 400))
 def test_a_proof_over_boxes_equals_brute_force_and_cut_short_gives_an_honest_bound(case, work):
     with pytest.MonkeyPatch.context() as patch:
@@ -227,7 +227,7 @@ def test_when_time_is_up_the_best_so_far_is_taken_and_a_bound_is_given():
     assert search.search(case.problem(), time_limit=60).best == exact.best
 
 
-@settings(max_examples=80)
+@settings(max_examples=35)
 @given(cases(), st.randoms(use_true_random=False))
 def test_local_recoding_equals_plain_loops(case, random):
     problem, naive = case.problem(), case.naive()
@@ -313,7 +313,7 @@ def test_local_recoding_of_a_lattice_that_cannot_be_listed(monkeypatch):
 SHAPES = picks(range(1, 5), min_size=1, max_size=4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SHAPES, st.data())
 def test_board_kernels_equal_plain_loops(shape, data):
     lattice = Lattice(tuple(size - 1 for size in shape))

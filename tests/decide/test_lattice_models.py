@@ -53,7 +53,7 @@ def crowded(draw):
     return replace(case, others=others, crowd=(least, *((0.0, 1.0) if what == "k_map" else (low, high))))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(crowded())
 def test_every_search_equals_brute_force(case):
     """Every node listed; depth first; a proof over boxes."""
@@ -82,7 +82,7 @@ def test_every_node_is_seen_as_by_plain_loops(loss, case):
                 assert node.loss == pytest.approx(cost, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=crowded(), suppress=st.sampled_from([0.0, 0.2, 0.5]), data=st.data())
 def test_what_is_released_is_what_the_verifier_accepts(case, suppress, data):
     """The technique and the verifier, which reads labels only, must agree: a release that the search calls safe is."""

@@ -44,13 +44,13 @@ def shared(draw, whole):
     return PeopleCase(**{**vars(case), **changed}, owners=owners, whole=whole)
 
 
-@settings(max_examples=70)
+@settings(max_examples=30)
 @given(shared(whole=False))
 def test_every_search_equals_brute_force(case):
     assert_equals_brute_force(case, *EVERY_WAY)
 
 
-@settings(max_examples=70)
+@settings(max_examples=30)
 @given(shared(whole=True))
 def test_whole_people_equal_brute_force(case):
     minimal, best, seen = solved(case.naive())
@@ -62,7 +62,7 @@ def test_whole_people_equal_brute_force(case):
         assert (found.best.suppressed, found.best.extra) == seen[best[1]][:2]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.booleans().flatmap(lambda whole: shared(whole)), st.randoms())
 def test_every_node_is_seen_as_by_plain_loops(case, random):
     naive = case.naive()
@@ -79,7 +79,7 @@ def test_every_node_is_seen_as_by_plain_loops(case, random):
                 assert node.loss == pytest.approx(cost, abs=1e-9)
 
 
-@settings(max_examples=80)
+@settings(max_examples=35)
 @given(shared(whole=False))
 def test_levels_by_class_hold_k_people(case):
     """Whoever is released at a node stands with k − 1 others there; the suppressed stand together, or are left out."""

@@ -24,7 +24,7 @@ def removed(rule, held):
     return least[0]
 
 
-@settings(max_examples=80)
+@settings(max_examples=35)
 @given(DEMANDS, picks(range(6), min_size=4, max_size=4), picks(range(1, 10), min_size=4, max_size=4))
 def test_no_part_of_a_class_that_keeps_the_rule_lacks_fewer_records(demand, held, more):
     whole = np.array(held) + np.array(more)
@@ -50,7 +50,7 @@ def test_what_goes_at_least_by_hand():
     assert removed(rule_of(column, ("basic", 0.5)), np.array([4, 2, 2, 1, 1])) == 2
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases())
 def test_finer_nodes_suppress_at_least_as_many(case):
     problem = case.problem()

@@ -38,7 +38,7 @@ def assert_same(problem, memory, **options):
     return found
 
 
-@settings(max_examples=70, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(cases(), MOVES)
 def test_moves_of_k_and_of_the_limit_equal_searches_without_memory(case, moves):
     problem, memory = case.problem(), LookMemory()
@@ -46,7 +46,7 @@ def test_moves_of_k_and_of_the_limit_equal_searches_without_memory(case, moves):
         assert_same(moved(problem, k, share), memory)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(st.booleans().flatmap(lambda whole: shared(whole=whole)), MOVES)
 def test_the_same_of_people(case, moves):
     problem, memory = case.problem(), LookMemory()
@@ -54,7 +54,7 @@ def test_the_same_of_people(case, moves):
         assert_same(moved(problem, k, share), memory)
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(cases(), MOVES, st.sampled_from([64, 0]), st.sampled_from([(3, 1 << 15, 4096), (3, 0, 1), (1 << 20, 0, 1)]))
 def test_the_same_of_slices(case, moves, sparse, layout):
     """Several slices or one, counted by a key or by a hash; columns fused into one digit or each in its own."""
@@ -96,7 +96,7 @@ def test_columns_that_stand_on_a_star_do_not_matter_to_a_look():
     assert_same(fewer, memory)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(picks(range(1, 13), min_size=1, max_size=30), st.integers(1, 14))
 def test_records_of_small_classes_are_counted(sizes, k):
     sizes = np.array(sizes)
@@ -150,7 +150,7 @@ def test_a_node_that_is_checked_first_changes_nothing():
         assert (found.best.levels, found.best.loss) == (plain.best.levels, plain.best.loss)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(cases(), MOVES, st.sampled_from(["discernibility", "average_class_size", "ambiguity", "kl"]))
 @example(
     Case(  # a missing value is a value of its own: where `*` covers it too, it covers one value more

@@ -28,7 +28,7 @@ def points_of(seed: int, count: int, width: int, whole: bool) -> np.ndarray:
     return rng.integers(-3, 4, (count, width)).astype(float) if whole else rng.normal(size=(count, width))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     width=st.sampled_from([1, 2, 5, 17, 33]),
@@ -60,7 +60,7 @@ def test_regions_and_neighbours(
         assert_same(index.query(point, 6), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     width=st.sampled_from([1, 3, 16, 40]),

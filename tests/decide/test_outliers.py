@@ -176,7 +176,7 @@ def naive_special(rows: list[tuple[object, ...]], width: int, max_size: int) -> 
     return out
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=35)
 @given(
     st.integers(1, 4).flatmap(
         lambda width: st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", None])] * width), min_size=1, max_size=12)

@@ -49,13 +49,13 @@ def rolled(request, monkeypatch):
     monkeypatch.setattr(rolled_rules, "EACH", 0 if request.param == 0 else 4)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(ASKED)
 def test_every_search_equals_brute_force(case):
     assert_equals_brute_force(case, *EVERY_WAY)
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(ASKED, st.booleans())
 def test_every_node_is_seen_as_by_plain_loops(case, together):
     problem, naive = case.problem(), case.naive()
@@ -69,7 +69,7 @@ def test_every_node_is_seen_as_by_plain_loops(case, together):
         assert loss is None or (node.loss, node.extra) == (pytest.approx(loss, abs=1e-9), extra)
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(ASKED)
 def test_finer_nodes_suppress_at_least_as_many(case):
     problem = replace(case.problem(), relaxed=True)
@@ -132,7 +132,7 @@ def asked(rule, held, k=1):
     return told, gone
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(DEMANDS, picks(range(6), min_size=4, max_size=4), picks(range(1, 10), min_size=4, max_size=4))
 def test_verdicts_are_those_of_every_rule_and_no_part_that_keeps_it_lacks_fewer(demand, held, more):
     whole = np.array(held) + np.array(more)

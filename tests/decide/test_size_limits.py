@@ -29,7 +29,7 @@ LIMITS = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(case=cases(), limits=LIMITS, strategy=st.sampled_from(["auto", "depth_first"]))
 def test_search_equals_brute_force(case, limits, strategy):
     case = replace(case, k=min(case.k, 2))
@@ -57,7 +57,7 @@ def test_search_equals_brute_force(case, limits, strategy):
     assert seen[found.best.levels][3] == pytest.approx(found.best.loss, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(case=cases(), share=st.sampled_from([0.0, 0.05, 0.2, 0.5]), fraction=st.sampled_from([0.05, 0.5]))
 def test_estimates_hold_on_what_is_found(case, share, fraction):
     """Whatever the search takes keeps the estimate, suppressed records as a class included."""

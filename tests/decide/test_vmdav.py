@@ -60,7 +60,7 @@ def naive_vmdav(records, gaps, k, gamma):
 
 
 @given(spaces())
-@settings(max_examples=70)
+@settings(max_examples=30)
 def test_mdav_by_tree_forms_the_same_groups_as_plain_loops(case):
     space, records, gaps, k = space_of(case)
     if space.records < k:
@@ -81,7 +81,7 @@ def test_mdav_by_tree_forms_the_same_groups_as_by_scan(numbers, categories, k, m
 
 
 @given(spaces(), st.sampled_from([0.0, 0.2, 1.1, 3.0]))
-@settings(max_examples=80)
+@settings(max_examples=35)
 def test_vmdav_forms_the_same_groups_as_plain_loops(case, gamma):
     space, records, gaps, k = space_of(case)
     if space.records < k:

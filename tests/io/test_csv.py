@@ -18,7 +18,7 @@ from oboro.io.csv.kernels import numbering
 from oboro.io.csv.kernels.cells import hash_of, pack
 from oboro.io.files import read
 
-SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80, deadline=None)
+SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=35, deadline=None)
 
 marks = st.text(st.sampled_from("a1,;|\"'\n\r\t é日"), max_size=12)
 long = st.text(st.sampled_from('ab"\n,語'), min_size=14, max_size=40)

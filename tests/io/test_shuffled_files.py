@@ -77,7 +77,7 @@ def table(path: Path, rows: int, notes: list[str] | None = None) -> Path:
     return path
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
 @given(
     st.integers(1, 200),
     st.sampled_from([[], [{"sample": {"fraction": 0.5}}], [{"drop_records": {"where": {"age": {"equals": "25"}}}}]]),
@@ -160,7 +160,7 @@ def test_every_order_is_equally_likely() -> None:
 
 
 @given(st.integers(0, 300), st.integers(1, 50), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_it_is_a_permutation_and_moves_all_columns_alike(rows: int, bucket: int, seed: int) -> None:
     with large(bucket=bucket):
         shuffle = RowShuffle.drawn(rows, np.random.default_rng(seed))

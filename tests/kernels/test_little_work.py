@@ -424,7 +424,7 @@ def _read(path: Path) -> Any:
     }
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(st.text('ab," \r\né', max_size=40), st.sampled_from(["x,y\n", "x, y\r\n", "x\n", "x,y,z\r"]))
 def test_any_text_is_read_alike(tmp_path_factory: pytest.TempPathFactory, text: str, header: str) -> None:
     path = tmp_path_factory.getbasetemp() / "little.csv"
@@ -434,7 +434,7 @@ def test_any_text_is_read_alike(tmp_path_factory: pytest.TempPathFactory, text: 
         assert _read(path) == compiled
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(FIELD, FIELD), max_size=5),
     st.sampled_from([Dialect(), Dialect("\t"), Dialect(";", "'"), Dialect("|", header=False), Dialect(encoding="utf-8-sig")]),

@@ -36,7 +36,7 @@ WAYS = {
     "by fingerprints": {"DIRECT": 0, "LARGEST_KEY": 0},
     "where there is little work": {},
 }
-ALWAYS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ALWAYS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def expected(rows: list[dict[str, Any]], columns: Any, person: str | None) -> ClassCounts:

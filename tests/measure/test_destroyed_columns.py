@@ -75,7 +75,7 @@ values = st.sampled_from([1, 2, 4, 9, None])
 columns = st.lists(values, min_size=1, max_size=20)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(columns, picks([1, 2, 4, 9, None, "*"], min_size=1, max_size=20))
 def test_numbers_some_of_which_are_lost(first: list[Any], second: list[Any]) -> None:
     first, second = [*first, 1, 9], [*second, 2]
@@ -101,7 +101,7 @@ def test_numbers_some_of_which_are_lost(first: list[Any], second: list[Any]) -> 
     assert found["wasserstein"] == pytest.approx(lost + (1 - lost) * moved / 8)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     picks("abcd", max_size=15),
     picks(["a", "b", "ab", "cd", "*"], min_size=1, max_size=15),
@@ -128,7 +128,7 @@ def test_categories_some_of_which_are_lost(more: list[str], labels: list[str]) -
     assert found["kl_histogram"] == pytest.approx(sum(a * log(a / b) for a, b in zip(p, q, strict=True)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 5])] * 4, *[st.booleans()] * 2), min_size=1, max_size=12))
 def test_pairs_some_of_which_are_lost(rows: list[tuple[int, int, int, int, bool, bool]]) -> None:
     """What is lost of a pair counts as the whole correlation that was, what is left as the difference."""

@@ -32,7 +32,7 @@ def table(rows: list[dict[str, object]]) -> Dataset:
     return Dataset.of({name: [row[name] for row in rows] for name in VALUES})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows=ROWS, person=PERSON, size=st.integers(1, 3))
 def test_exposure_equals_naive_counts(rows: list[dict[str, object]], person: str | None, size: int) -> None:
     columns = ["a", "b", "c"][:size]
@@ -46,7 +46,7 @@ def test_exposure_equals_naive_counts(rows: list[dict[str, object]], person: str
     assert found.smallest == min(held, default=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows=ROWS, person=PERSON)
 def test_unique_people_equal_naive_counts(rows: list[dict[str, object]], person: str | None) -> None:
     found = unique_people(table(rows), ["a", "b", "c"], person)
@@ -58,7 +58,7 @@ def test_unique_people_equal_naive_counts(rows: list[dict[str, object]], person:
     assert [one.people for one in found.ranked] == sorted((one.people for one in found.ranked), reverse=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows=ROWS, person=PERSON, size=st.integers(0, 2))
 def test_certain_secrets_equal_naive_counts(rows: list[dict[str, object]], person: str | None, size: int) -> None:
     quasi = ["a", "b"][:size]
@@ -69,7 +69,7 @@ def test_certain_secrets_equal_naive_counts(rows: list[dict[str, object]], perso
     assert found.everywhere == pytest.approx(naive.largest_posterior(rows, [], "c", person))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows=ROWS, person=PERSON, k=st.integers(1, 4))
 def test_rare_values_equal_naive_counts(rows: list[dict[str, object]], person: str | None, k: int) -> None:
     found = {one.column: (one.values, one.records) for one in rare_values(table(rows), ["a", "b", "c"], k, person)}

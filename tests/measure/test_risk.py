@@ -125,7 +125,7 @@ def test_nonsense_is_refused(asked: dict[str, Any], error: type[Exception]) -> N
 # Sizes of classes -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 400), st.lists(st.integers(1, 5000), min_size=1, max_size=4), st.integers(0, 9))
 def test_class_sizes_are_those_of_the_classes(rows: int, widths: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -61,7 +61,7 @@ def measured(release: tuple[list[Row], list[Row], list[int]], k: int = 1) -> dic
     return {(one.name, one.column): one.value for one in found}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(releases(), st.integers(1, 3))
 def test_suppression_and_classes(release: tuple[list[Row], list[Row], list[int]], k: int) -> None:
     rows, released, _ = release
@@ -80,7 +80,7 @@ def test_suppression_and_classes(release: tuple[list[Row], list[Row], list[int]]
     assert found["average_class_size", None] == (None if expected is None else pytest.approx(expected))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(releases())
 def test_generalization_of_a_column_with_a_hierarchy(release: tuple[list[Row], list[Row], list[int]]) -> None:
     rows, released, owners = release
@@ -106,7 +106,7 @@ def test_generalization_of_a_column_with_a_hierarchy(release: tuple[list[Row], l
     assert found["total_variation", "town"] == pytest.approx(apart)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(releases())
 def test_generalization_of_a_column_without_one(release: tuple[list[Row], list[Row], list[int]]) -> None:
     """A label stands for the original values behind it; `*` for all; a missing value is a value of its own."""
@@ -203,7 +203,7 @@ def test_divergences_of_numbers_leave_missing_ones_out_and_count_lost_ones(first
     assert found["kl_histogram"] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(picks(product([0, 1, 2, 5, None], repeat=2), min_size=3, max_size=20))
 def test_the_error_of_a_correlation_is_that_of_leaving_one_record_out(rows: list[tuple[Any, Any]]) -> None:
     """Records with a gap count neither for the correlation nor for its error."""

@@ -93,7 +93,7 @@ CELLS = st.lists(
 SETS = st.lists(st.sets(st.sampled_from("xyz"), min_size=1), min_size=1, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(CELLS, SETS, st.booleans())
 def test_the_joint_classes_are_those_of_the_definition(rows: list, sets: list[set[str]], of_people: bool) -> None:
     columns = dict(zip("xyzsp", zip(*rows, strict=True), strict=True))

@@ -227,7 +227,7 @@ def test_a_man_with_many_rows_is_one_man() -> None:
 VALUES = {"a": st.integers(0, 3), "b": st.integers(0, 3), "who": st.sampled_from(["x", "y", "z", None])}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     rows=st.lists(st.fixed_dictionaries(VALUES), max_size=10),
     people=st.booleans(),

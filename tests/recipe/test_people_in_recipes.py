@@ -89,7 +89,7 @@ def test_whole_people_go_with_all_their_records():
     assert f"{len(gone)} of 545 people, 109 allowed; {8 * len(gone):,} of 4,360 rows" in release.report.to_html()
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.integers(3, 9), st.integers(1980, 1983)), min_size=1, max_size=25),
     st.sampled_from(["global", "local", "mondrian", "relaxed_mondrian", "top_down", "whole"]),
@@ -111,7 +111,7 @@ def test_whatever_is_released_holds_k_people(rows, how, k):
     assert all(len(people) >= k for people in _people(release.data, owners))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(3, 9), st.sampled_from("xyz")), min_size=6, max_size=40),
     st.sampled_from(["mondrian", "relaxed_mondrian", "top_down"]),

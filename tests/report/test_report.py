@@ -358,7 +358,7 @@ def test_extreme_numbers_do_not_show() -> None:
     assert sum(bar.after or 0 for bar in found.bars) == 1000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.one_of(st.none(), st.integers(-(10**6), 10**6)), min_size=1, max_size=120),
     st.integers(1, 8),

@@ -64,7 +64,7 @@ def verdict(deep, k, records, released, **more):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=50 * TIMES)
+@settings(max_examples=25 * TIMES)
 @given(stream=streams())
 def test_every_prefix_is_anonymous(mode, stream):
     deep, k, records = stream
@@ -95,7 +95,7 @@ def assert_crowd(anonymizer, expected, exact):
         assert told == min(expected) or not exact
 
 
-@settings(max_examples=80)
+@settings(max_examples=35)
 @given(stream=streams(5), data=st.data())
 def test_the_verifier_agrees_with_the_definition(stream, data):
     """Whatever was released, good or bad."""
@@ -106,7 +106,7 @@ def test_the_verifier_agrees_with_the_definition(stream, data):
     assert verdict(deep, k, records, released).holds == naive.stream_anonymous(released, records, deep, k)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(stream=streams(6), data=st.data())
 def test_candidates_are_those_of_some_correspondence(stream, data):
     deep, _, records = stream
@@ -127,7 +127,7 @@ def test_candidates_are_those_of_some_correspondence(stream, data):
 
 
 @pytest.mark.parametrize("mode", ["swap", "count"])
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(stream=streams(12), data=st.data())
 def test_no_pattern_would_have_lost_less(mode, stream, data):
     deep, k, records = stream
@@ -209,7 +209,7 @@ def test_a_batch_is_as_good_as_its_records(mode, stream, data):
 
 
 @pytest.mark.parametrize("mode", ["swap", "count"])
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(stream=streams(14), data=st.data())
 def test_a_block_decides_like_its_records_also_in_a_replay(mode, stream, data):
     deep, k, records = stream

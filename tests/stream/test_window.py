@@ -56,7 +56,7 @@ MIXED: dict[str, Any] = {
 }
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10**6),
     count=st.integers(0, 60),

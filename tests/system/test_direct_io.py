@@ -20,7 +20,7 @@ def create(path: Path) -> Uncached:
     return Uncached(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(st.lists(st.integers(0, 40_000), max_size=8))
 def test_what_is_written_is_there(tmp_path: Path, sizes: list[int]) -> None:
     parts = [bytes(number % 251 for number in range(start, start + size)) for start, size in enumerate(sizes)]

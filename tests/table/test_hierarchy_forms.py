@@ -132,7 +132,7 @@ def test_the_share_of_an_interval_is_its_part_of_the_range() -> None:
     assert build([7, 7], intervals=[1, 5]).levels[2].share.tolist() == [0]
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.sets(INTEGERS, min_size=1, max_size=12), st.integers(1, 10))
 def test_intervals_cover_as_much_as_a_file_that_lists_every_integer(values: set[int], width: int) -> None:
     by_rule = build(sorted(values), intervals=[width])

@@ -36,7 +36,7 @@ def best_of(step, columns, allowed):
     return min(found, default=None)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     rows=st.integers(2, 30),

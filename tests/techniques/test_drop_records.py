@@ -56,7 +56,7 @@ where = st.fixed_dictionaries(
 ).filter(bool)
 
 
-@settings(max_examples=80)
+@settings(max_examples=35)
 @given(records, where)
 def test_drop_records_where_is_a_loop_over_the_rows(rows: list[Row], by: dict[str, dict[str, Any]]) -> None:
     kept = [row for row in rows if not all(naive_condition(row["ntd".index(name)], one) for name, one in by.items())]

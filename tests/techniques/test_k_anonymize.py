@@ -300,7 +300,7 @@ def test_frames_come_back_as_they_came():
     assert verify(out, quasi=["age", "sex"], k=2).holds
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_a_release_verifies_or_the_run_is_refused(data):
     n = data.draw(st.integers(1, 40))

@@ -95,7 +95,7 @@ def naive_of(records, attributes, rules, k, person=None):
 
 
 @given(tables_of_records(), st.sampled_from(METHODS), st.booleans(), st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_the_groups_are_those_of_plain_loops(table, method, of_people, random):
     attributes, rules, k = table
     person = None
@@ -122,7 +122,7 @@ def test_the_groups_are_those_of_plain_loops(table, method, of_people, random):
 
 
 @given(tables_of_records(), st.integers(0, 2**64 - 1))
-@settings(max_examples=80)
+@settings(max_examples=35)
 def test_top_down_as_published_is_that_of_plain_loops(table, seed):
     attributes, rules, k = table
     records = Records.each(attributes, rules)
@@ -137,7 +137,7 @@ def test_top_down_as_published_is_that_of_plain_loops(table, seed):
 
 
 @given(tables_of_records(), st.sampled_from(METHODS), st.randoms())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_the_order_of_rows_does_not_matter(table, method, random):
     attributes, rules, k = table
     rows = attributes[0].codes.size

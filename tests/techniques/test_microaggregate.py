@@ -30,7 +30,7 @@ from oboro.techniques.microaggregate import Microaggregate
 
 
 @given(spaces())
-@settings(max_examples=70)
+@settings(max_examples=30)
 def test_mdav_forms_the_same_groups_as_plain_loops(case):
     numbers, gaps, traits, rows, k = case
     space = Space(
@@ -51,7 +51,7 @@ def test_mdav_forms_the_same_groups_as_plain_loops(case):
 
 
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=2, max_size=30))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_mdav_on_measured_numbers_forms_the_same_groups_as_plain_loops(pairs):
     space = Space.of(Dataset.of({"a": [a for a, _ in pairs], "b": [b for _, b in pairs]}).columns)
     records = [(list(point), []) for point in space.points.T.tolist()]
@@ -187,7 +187,7 @@ def tables(draw):
 
 
 @given(tables(), st.integers(2, 5), st.sampled_from(["mean", "median", "mode"]))
-@settings(max_examples=80)
+@settings(max_examples=35)
 def test_every_released_combination_occurs_k_times(table, k, how):
     technique = Microaggregate(attributes=list(types), k=k, aggregate=dict.fromkeys(types, how) | {"sex": "mode"})
     if 0 < table.num_rows < k:
@@ -201,7 +201,7 @@ def test_every_released_combination_occurs_k_times(table, k, how):
 
 
 @given(tables(), st.integers(2, 5))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_fixed_promises_each_column_alone(table, k):
     names = ["age", "income", "born"]
     technique = Microaggregate(attributes=names, k=k, method="fixed", aggregate="median")

@@ -94,7 +94,7 @@ def test_one_case_by_hand() -> None:
     assert anonymity(1001, {"a": 4, "b": 2}, {"a": 0.25, "b": 0.5}) == 1 + Fraction(1000, 49)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(2, 10**7),
     st.lists(st.integers(1, 500), min_size=1, max_size=6),
@@ -351,7 +351,7 @@ def test_evidence_needs_rows_that_can_be_matched() -> None:
 # ---- reconstruction ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 4), st.floats(0.05, 1)), min_size=1, max_size=3), st.integers(0, 2**31))
 def test_spread_is_the_kronecker_product_of_the_definition_and_gather_its_inverse(
     axes: list[tuple[int, float]], seed: int

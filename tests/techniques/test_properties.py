@@ -75,7 +75,7 @@ def plans(draw: st.DrawFn) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     return table, {"attributes": attributes, "steps": steps, "accept": accept, **said}
 
 
-@settings(max_examples=max(120, settings().max_examples))  # 60 ms each; `make thorough` has more
+@settings(max_examples=max(50, settings().max_examples))  # 60 ms each; `make thorough` has more
 @given(plans())
 def test_a_release_keeps_its_promises_or_there_is_none(plan: tuple[dict[str, list[Any]], dict[str, Any]]) -> None:
     table, recipe = plan

@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_refused():
         recipe(suppressed="drop").stream()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases(), st.booleans())
 def test_without_a_class_of_the_suppressed_the_search_equals_brute_force(case, minimal):
     """No set of classes joins: whatever breaks a demand goes, and nothing else."""
@@ -116,7 +116,7 @@ def test_without_a_class_of_the_suppressed_the_search_equals_brute_force(case, m
         assert found.best.loss == pytest.approx(best[0], abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(cases(), st.sampled_from(["drop", "exempt"]), st.sampled_from([0.0, 0.3, 0.6]))
 def test_every_class_that_is_released_is_large_enough(case, how, suppress):
     names = [f"a{a}" for a in range(len(case.columns))]

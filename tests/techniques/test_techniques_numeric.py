@@ -44,7 +44,7 @@ def naive_round(value: Decimal, base: float, method: str) -> Decimal:
 
 
 @given(st.lists(st.one_of(decimals, st.none()), min_size=1, max_size=30), bases, st.sampled_from(list(MODES)))
-@settings(max_examples=80)
+@settings(max_examples=35)
 def test_rounding_floats_agrees_with_decimal_arithmetic(values, base, method):
     table = pa.table({"x": pa.array([None if value is None else float(value) for value in values], pa.float64())})
     released = Round(attribute="x", base=base, method=method).apply(table)["x"]
@@ -54,7 +54,7 @@ def test_rounding_floats_agrees_with_decimal_arithmetic(values, base, method):
 
 
 @given(st.lists(st.one_of(decimals, st.none()), min_size=1, max_size=30), bases, st.sampled_from(list(MODES)))
-@settings(max_examples=70)
+@settings(max_examples=30)
 def test_rounding_text_agrees_with_decimal_arithmetic_and_keeps_what_is_a_multiple(values, base, method):
     texts = [None if value is None else f"{value:f}" for value in values]
     released = Round(attribute="x", base=base, method=method).apply(pa.table({"x": pa.array(texts, pa.string())}))["x"]
@@ -207,7 +207,7 @@ def naive_pair(free, window, draws):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, exclude_max=True)), max_size=60), st.integers(1, 20))
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_pairing_agrees_with_plain_lists(ranks, window):
     free, draws = np.array([one for one, _ in ranks], dtype=bool), np.array([draw for _, draw in ranks], dtype=float)
     out = np.empty(len(ranks), dtype=np.int64)

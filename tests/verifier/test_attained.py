@@ -63,7 +63,7 @@ def test_what_is_attained_holds_and_nothing_stronger_does(pairs: list[tuple[int,
     assert not oboro.verify(table, quasi="a", k=int(k.required) + 1).holds
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(picks(product(range(4), ["p", "q", None]), min_size=1, max_size=14), st.booleans())
 def test_the_extremes_in_one_pass_are_those_of_the_models(pairs: list[tuple[int, str | None]], compiled: bool) -> None:
     data = Dataset.of({"a": [a for a, _ in pairs], "s": [s for _, s in pairs]})

@@ -32,7 +32,7 @@ def any_relation(fits: list[list[bool]]) -> Relation:
 
 
 @given(graphs)
-@settings(max_examples=80)
+@settings(max_examples=35)
 def test_equals_all_matchings(fits: list[list[bool]]) -> None:
     found = correspondence(any_relation(fits))
     pairs = possible_pairs(fits)
@@ -42,7 +42,7 @@ def test_equals_all_matchings(fits: list[list[bool]]) -> None:
 
 
 @given(picks(product("ab", range(1, 4)), min_size=1, max_size=6), st.randoms())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_like_people_and_records_share_a_node(people: list[tuple[str, int]], random: object) -> None:
     """Values or `*`, as a delay-free stream releases them: kinds with multiplicities against single people."""
     released = [

@@ -131,7 +131,7 @@ DEMANDS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), DEMANDS, st.sampled_from([0.0, 0.2, 0.5]), st.booleans())
 def test_what_is_released_keeps_the_models(seed, demand, suppress, people):
     """The release is recounted here from its text alone."""

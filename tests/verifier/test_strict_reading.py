@@ -156,7 +156,7 @@ def test_a_release_holds_under_the_strictest_reading(
     assert min(pc["counts"] for pc in table.column("age").value_counts().to_pylist()) >= 2
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(picks(["", '""', "a", '"a"', '"a,b"', '"x""y"'], min_size=1, max_size=9))
 def test_classes_of_csv_against_the_naive_twin(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
     path = tmp_path_factory.mktemp("cells") / "t.csv"
