@@ -216,6 +216,6 @@ def test_a_missing_value_is_a_value_to_the_verifier_too():
     """Half of the bits stay, for `x` has two values; to whoever leaves out the missing one every bit is lost and nothing earned."""
     money = {"benefit": 10, "loss": 0, "gain": 4, "cost": 4}
     table = {"x": ["a"] * 4 + [None] * 4, "y": ["p", "q"] * 4}
-    roles = dict.fromkeys("xy", {"role": "quasi"})
+    roles = {name: {"role": "quasi"} for name in "xy"}
     released = oboro.KAnonymize(k=4, profitability=money).apply(table, attributes=roles)
     assert released == {"x": table["x"], "y": ["*"] * 8}
