@@ -160,3 +160,39 @@ def test_a_stream_of_rabbitmq_is_read_by_its_offsets(broker: LocalBroker, tmp_pa
 
     assert ended(forked(work)) == 0
     assert [json.loads(line)["note"] for line in (tmp_path / "out").read_text().splitlines()] == list(range(120))
+
+
+@only(LocalRabbitmq)
+def test_what_a_queue_does_not_take_is_not_called_published(broker: LocalBroker, tmp_path: Path) -> None:
+    """A transaction says nothing of a queue that is full or gone; with confirmations both are seen, and the rest follows."""
+
+    def work() -> None:
+        limit = {"x-queue-type": "quorum", "x-max-length": 20, "x-overflow": "reject-publish"}
+        sink = open_place(broker.place("FULL"), "sink", "TO")
+        channel = sink.link.connect()
+        channel.queue_declare("FULL", durable=True, arguments=limit)
+        sink.open()
+        channel = sink.link.held()
+        at, said = 0, ""
+        while not said:
+            at += 10
+            try:
+                sink.publish(at, BODIES[at : at + 10], "s/")
+            except BrokerError as full:
+                said = str(full)
+        assert "is full" in said
+        there = len(broker.held("FULL"))
+        for _ in range(there):
+            channel.basic_get("FULL", auto_ack=True)
+        sink._had = {*range(at + 1, at + 4)}  # these it has
+        sink.publish(at, BODIES[at : at + 10], "s/")
+        assert [int(id.partition(".")[2]) for id, _ in broker.held("FULL")] == [*range(at + 4, at + 11)]
+        channel.queue_delete("FULL")
+        with pytest.raises(BrokerError, match="is gone"):
+            sink.publish(at + 10, BODIES[:5], "s/")
+        sink.open()
+        sink.publish(at + 10, BODIES[:5], "s/")
+        assert len(broker.held("FULL")) == 5
+        sink.close()
+
+    assert ended(forked(work)) == 0

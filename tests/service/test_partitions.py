@@ -76,7 +76,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="by: name"):
         tried(str(tmp_path / "{partition}"), by=["age", "sex"], count=2, serve=0)
-    with pytest.raises(UsageError, match="output of its own"):
+    with pytest.raises(UsageError, match="place of its own"):
         tried(str(tmp_path / "out"), by="name", count=2, serve=0)
     with pytest.raises(UsageError, match="OBORO_PARTITION"):
         tried(str(tmp_path / "{partition}"), by="name", count=2)

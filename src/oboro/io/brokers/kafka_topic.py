@@ -280,6 +280,8 @@ class KafkaSink:
             if start == low:
                 break
             back *= 16
+        if low:  # nobody knows its number
+            raise FileError(Message("error_broker.emptied", place=self.link.address.place))
         self._number = 0
         return 0, "", b""
 

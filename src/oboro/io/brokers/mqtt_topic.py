@@ -18,7 +18,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from oboro.errors import BrokerError, UsageError
+from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.write_only import WriteOnlySink
@@ -30,6 +30,7 @@ ANSWER = 10.0
 RECORD_ID = "oboro-id"
 FOREVER = 0xFFFFFFFF  # how long the broker keeps a session
 FOR_GOOD = (0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x8F, 0x90, 0xA1, 0xA2)  # of the protocol, names, passwords and rights
+TAKEN_OVER = 0x8E
 AHEAD = 2048  # messages that the broker sends before they are acknowledged
 
 
@@ -41,6 +42,8 @@ class MqttLink:
         self.name = name
         self.client: mqtt.Client | None = None
         self.lost = True
+        self.known = False  # whether the broker had the session still
+        self._taken = False  # whether another client has come under the same name
 
     def connect(self, keep: bool, on_message: Any = None) -> mqtt.Client:
         """Anew; with `keep` the broker remembers the session."""
@@ -59,12 +62,15 @@ class MqttLink:
         client.on_message = on_message
         answered: SimpleQueue[Any] = SimpleQueue()
 
-        def gone(*_: Any) -> None:
-            self.lost = True
+        def gone(*given: Any) -> None:
+            self.lost, self._taken = True, given[3].value == TAKEN_OVER
             answered.put(None)
 
-        client.on_disconnect = gone
-        client.on_connect = lambda *given: answered.put(given[3])
+        def came(*given: Any) -> None:
+            self.known = given[2].session_present
+            answered.put(given[3])
+
+        client.on_disconnect, client.on_connect = gone, came
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         if keep:
             properties.SessionExpiryInterval = FOREVER
@@ -98,6 +104,8 @@ class MqttLink:
 
     def held(self) -> mqtt.Client:
         """The connection, if it is there."""
+        if self._taken:
+            raise UsageError(Message("error_broker.taken_over", place=self.address.place, name=self.name))
         if self.client is None or self.lost:
             raise self.away("closed")
         return self.client
@@ -115,6 +123,7 @@ class MqttSource(LinkedEnd):
 
     replays: ClassVar[bool] = False
     repeats: ClassVar[bool] = True
+    takes: ClassVar[bool] = True  # a check would take the session from a service that runs
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"client"})
@@ -126,7 +135,7 @@ class MqttSource(LinkedEnd):
         self.whole = False
 
     def open(self, after: str | None) -> None:
-        """Go on with the session; what was not acknowledged comes again."""
+        """Go on with the session; what was not acknowledged comes again. One that is forgotten is made anew, and that is said."""
         self._came, self._unconfirmed = SimpleQueue(), deque()
         self._count = max(self._count, int(after or 0))
         came = self._came
@@ -142,6 +151,8 @@ class MqttSource(LinkedEnd):
             raise self.link.away(mqtt.error_string(code))
         if granted[0].is_failure:
             raise self.link.said_no(granted[0])
+        if self._count and not self.link.known:
+            raise FileError(Message("error_broker.session_lost", place=self.link.address.place))
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
         """What has come, or what comes first within the time."""
@@ -175,10 +186,14 @@ class MqttSink(LinkedEnd, WriteOnlySink):
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"client"})
         self.link: MqttLink = MqttLink(address, address.options.get("client", ""))
+        self._refused: list[Any] = []
 
     def open(self) -> None:
         """Connect."""
-        self.link.connect(False)
+        self._refused.clear()
+        self.link.connect(False).on_publish = lambda *given: (
+            self._refused.append(given[3]) if given[3].is_failure else None
+        )
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Each with its id: the stream and its number, the same in every life. Waits until the broker has all of them."""
@@ -196,6 +211,8 @@ class MqttSink(LinkedEnd, WriteOnlySink):
                 raise self.link.away(str(error)) from None
             if self.link.lost or not one.is_published():
                 raise self.link.away("no answer")
+        if self._refused:  # a refusal is an answer too
+            raise self.link.said_no(self._refused.pop())
 
     def tend(self) -> None:
         """The client's thread does that."""

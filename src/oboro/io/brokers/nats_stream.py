@@ -307,10 +307,15 @@ class NatsSink(LinkedEnd):
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """All of them, each expecting the one before; the answer to the last one speaks for all."""
         self._check_size(max(map(len, bodies)), mark)
-        answer = json.loads(self.link.wait(self._sent(after, bodies, mark), ANSWER))
+        told = self.link.wait(self._sent(after, bodies, mark), ANSWER)
+        if not told:  # nobody answers for the subject
+            raise BrokerError(Message("error_broker.away", place=self.link.address.place, why="no stream"))
+        answer = json.loads(told)
         if "error" in answer:
             code, why = answer["error"].get("err_code"), answer["error"].get("description", "")
             if code in (10071, 10164):  # another last sequence
+                if len(bodies) > 1:  # the first says why, where it was refused: the stream may be full
+                    self.publish(after, bodies[:1], mark)
                 raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
             if code == TOO_LARGE:
                 raise UsageError(Message("error_broker.too_large", place=self.link.address.place, why=why))

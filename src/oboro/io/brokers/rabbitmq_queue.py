@@ -1,7 +1,8 @@
 """RabbitMQ queues: at least once on the wire. Every released record has an id that stays the same, by which a reader drops repeats.
 
 A queue forgets what was acknowledged, so a journal says what was published, and records need an id of their own: those that were
-not acknowledged are handed over again. A block is one transaction of the channel: the broker answers when all of it is safe.
+not acknowledged are handed over again. The broker confirms every record once it is safe. (In a transaction of the channel, quorum
+queues that are full drop records without a word, and so do queues that are not there any more.)
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pika.exceptions import (
     ProbableAccessDeniedError,
     ProbableAuthenticationError,
 )
+from pika.spec import Basic
 
 from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
@@ -31,6 +33,7 @@ __all__ = ["RECORD_ID", "RabbitmqSink", "RabbitmqSource"]
 
 T = TypeVar("T")
 RECORD_ID = "oboro-id"
+ANSWER = 10.0  # seconds in which the broker confirms a block
 AHEAD = 2048  # messages that the broker sends before they are acknowledged
 ABSENT = 404
 OFFSET = "x-stream-offset"
@@ -102,6 +105,11 @@ class RabbitmqLink:
         if connection is not None:
             self.ask(lambda: connection.process_data_events(wait))
 
+    def wake(self) -> None:
+        """End a wait: the client does not know that what was waited for has come."""
+        if self._connection is not None:
+            self._connection.call_later(0, lambda: None)
+
     def close(self) -> None:
         """Let go of it."""
         connection, self._connection, self._channel = self._connection, None, None
@@ -155,7 +163,12 @@ class RabbitmqSource(LinkedEnd):
         def take(_: Any, how: Any, properties: Any, body: bytes) -> None:
             came.append((how.delivery_tag, (properties.headers or {}).get(OFFSET), body))
 
+        channel.add_on_cancel_callback(self._cancelled)
         self.link.ask(lambda: channel.basic_consume(self.link.queue, take, arguments=more))
+
+    def _cancelled(self, _: Any) -> None:
+        """The queue was deleted or has moved: nothing comes any more, even where it was made anew."""
+        self.link.close()
 
     def _find(self, known: int) -> None:
         """The last that was read must be there, or what came after it: a stream that is shorter would be waited for in silence."""
@@ -205,6 +218,10 @@ class RabbitmqSink(LinkedEnd, WriteOnlySink):
 
     def __init__(self, address: BrokerAddress) -> None:
         self.link: RabbitmqLink = RabbitmqLink(address)
+        self._sent = 0  # messages on this channel: the broker counts them too
+        self._open: dict[int, int] = {}  # those that it has not answered yet, and the number of each record
+        self._had: set[int] = set()  # numbers that it has confirmed of a block that it did not take whole
+        self._wrong = ""
 
     def open(self) -> None:
         """Connect; a queue that is not there is made, as a quorum queue."""
@@ -214,20 +231,52 @@ class RabbitmqSink(LinkedEnd, WriteOnlySink):
         except UsageError:
             channel, kind = self.link.connect(), {"x-queue-type": "quorum"}
             self.link.ask(lambda: channel.queue_declare(self.link.queue, durable=True, arguments=kind))
-        self.link.ask(self.link.held().tx_select)
+        self._sent, self._open = 0, {}
+        # by itself the client waits for each record before it sends the next
+        plain = self.link.held()._impl
+        plain.add_on_return_callback(self._returned)
+        self.link.ask(lambda: plain.confirm_delivery(self._answered))
+
+    def _answered(self, frame: Any) -> None:
+        tag, good = frame.method.delivery_tag, isinstance(frame.method, Basic.Ack)
+        tags = [one for one in self._open if one <= tag] if frame.method.multiple else [tag]
+        numbers = {self._open.pop(one) for one in tags}
+        self._had |= numbers if good else set()
+        self._wrong = self._wrong if good else "the queue is full"
+        if not self._open:
+            self.link.wake()
+
+    def _returned(self, *_: Any) -> None:
+        self._wrong = "the queue is gone"
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Each with its id: the stream and its number, the same in every life. Returns once the queue has all of them."""
         channel, stream = self.link.held(), mark.partition("/")[0]
+        self._wrong = ""
 
-        def send() -> Any:
+        def send() -> None:
             for number, body in enumerate(bodies, after + 1):
+                if number in self._had:
+                    continue
                 id = f"{stream}.{number}"
                 known = pika.BasicProperties(delivery_mode=2, message_id=id, headers={RECORD_ID: id})
-                channel.basic_publish("", self.link.queue, body, known, mandatory=True)
-            return channel.tx_commit()
+                self._sent += 1
+                self._open[self._sent] = number
+                channel._impl.basic_publish("", self.link.queue, body, known, mandatory=True)
 
         self.link.ask(send)
+        self._await_answers()
+        self._had.clear()
+
+    def _await_answers(self) -> None:
+        until = time.monotonic() + ANSWER
+        while self._open and (left := until - time.monotonic()) > 0:
+            self.link.tend(left)
+        if self._wrong == "the queue is gone":
+            self._had.clear()  # and all that it held
+        if self._wrong or self._open:
+            why = self._wrong or "no answer"
+            raise BrokerError(Message("error_broker.away", place=self.link.address.place, why=why))
 
     def tend(self) -> None:
         """Answer what the broker asked meanwhile."""

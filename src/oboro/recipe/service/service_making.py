@@ -179,6 +179,9 @@ def check_service(settings: ServiceSettings) -> list[Message]:
 
 def _sampled(recipe: Recipe, settings: ServiceSettings, service: Service) -> Iterator[Message]:
     """What the recipe makes of the first records, and what parts of the stream would cost."""
+    if getattr(service.source, "takes", False):
+        yield Message("service.no_sample", place=settings.source)
+        return
     service.source.open(None)
     part = settings.part
     items = service.source.read(SAMPLE if part is None else LARGE_SAMPLE, 2.0) or []

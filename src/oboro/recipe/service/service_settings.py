@@ -122,8 +122,9 @@ class ServiceSettings(Parameters):
         part = self.part
         if part is None:
             return self
-        if PLACE not in self.target:
-            raise UsageError(Message("error_service.partition_place", place=self.target))
+        for place in (self.target, self.dead_letters, self.snapshots):
+            if place not in (None, "-", "stderr") and PLACE not in str(place):
+                raise UsageError(Message("error_service.partition_place", place=place))
         names = ("source", "target", "dead_letters", "snapshots", "state")
         known = {name: value for name in names if (value := getattr(self, name)) is not None}
         filled = {name: type(value)(str(value).replace(PLACE, str(part.serve))) for name, value in known.items()}

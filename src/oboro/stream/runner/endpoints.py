@@ -174,6 +174,13 @@ class StreamInput:
         """Whether a file says this there."""
         return self._at(place, len(data)) == data
 
+    def line_before(self, place: int, most: int) -> bytes | None:
+        """The line of a file that ends at a place, with or without its end; None if it is longer than `most`."""
+        start = max(0, place - most - 2)
+        text = self._at(start, place - start).removesuffix(b"\n")
+        begin = text.rfind(b"\n") + 1
+        return text[begin:] if begin or not start else None
+
     def _at(self, place: int, count: int) -> bytes:
         before = os.lseek(self._file, 0, os.SEEK_CUR)  # Windows has no pread
         os.lseek(self._file, self._start + place, os.SEEK_SET)

@@ -10,9 +10,10 @@ from typing import ClassVar
 from oboro.errors import ConflictError, FileError, UsageError
 from oboro.stream.runner.codecs import NdjsonCodec
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
-from oboro.stream.runner.line_blocks import LineBlocks
+from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.service.ends import Held, Incoming, SilentSink
 from oboro.text import Message
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["FileSink", "LineSource", "NoSink", "PipeSink"]
 
@@ -26,7 +27,6 @@ class LineSource:
 
     def __init__(self, place: str, stop: StopRequest, most: int) -> None:
         self.place = place
-        self._stop = stop
         self._input = StreamInput(place, stop, most)
         self._blocks = LineBlocks(NdjsonCodec(), most)
         self._lines: list[bytes] = []
@@ -38,6 +38,11 @@ class LineSource:
     def replays(self) -> bool:
         """A file does; what came through a pipe or a socket is gone."""
         return self._input.is_file
+
+    @property
+    def takes(self) -> bool:
+        """Whether a look takes records from those who wait for them: producers at a socket cannot send again."""
+        return self._input.is_socket
 
     def open(self, after: str | None) -> None:
         """Behind so many bytes of a file; a pipe or a socket goes on."""
@@ -64,10 +69,16 @@ class LineSource:
         return found
 
     def _placed(self, lines: Sequence[bytes], now: float) -> Iterator[Incoming]:
+        end = 0 if self._ended else 1  # what stands last in a file may have no end yet
         for line in lines:
-            self._at += len(line) + 1
-            if line and not line.isspace():
+            self._at += end + (int(line[len(HUGE) :]) if line.startswith(HUGE) else len(line))
+            if line and (line.startswith(HUGE) or not line.isspace()):
                 yield line, str(self._at), now
+
+    def reread(self, position: str) -> bytes | None:
+        """The line that ends at a position of a file; None where nobody can say, or it is too long to keep."""
+        end = int(position)
+        return self._input.line_before(end, self._blocks.most) if self._input.is_file and end else None
 
     def confirm(self, position: str) -> None:
         """Nobody waits for it."""
@@ -95,7 +106,7 @@ class FileSink(SilentSink):
 
     def last(self) -> Held:
         """Its whole lines, and the last of them."""
-        size = os.path.getsize(self.place)
+        size = self._size()
         at, tail = size, b""
         while at and tail.count(b"\n") < 2:
             start = max(0, at - CHUNK)
@@ -104,6 +115,13 @@ class FileSink(SilentSink):
         whole = tail.rfind(b"\n") + 1
         line = tail[:whole].rstrip(b"\n").rpartition(b"\n")[2]
         return size - (len(tail) - whole), "", line
+
+    def _size(self) -> int:
+        """Somebody may have moved it away."""
+        try:
+            return os.path.getsize(self.place)
+        except OSError as error:
+            raise FileError(Message("error_stream.cannot_read", place=self.place, why=os_reason(error))) from None
 
     def _at(self, start: int, count: int) -> bytes:
         with open(self.place, "rb") as file:
@@ -117,8 +135,7 @@ class FileSink(SilentSink):
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Append; a line that was half written when a process was killed is finished."""
         data = b"".join(body + b"\n" for body in bodies)
-        there = self._at(after, CHUNK) if os.path.getsize(self.place) > after else b""
-        if os.path.getsize(self.place) < after or not data.startswith(there):
+        if self._size() < after or not data.startswith(there := self._at(after, len(data) + 1)):
             raise ConflictError(Message("error_service.other_leader", place=self.place))
         if not self._output.write(data[len(there) :]):
             raise FileError(Message("error_stream.cannot_write", place=self.place, why="stopped"))

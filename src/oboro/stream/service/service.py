@@ -21,10 +21,19 @@ from oboro.stream.runner.state_folder import StateFolder
 from oboro.stream.service.deciding import BodyForm, Decider
 from oboro.stream.service.ends import Incoming, Lease, RecordSink, RecordSource, Store
 from oboro.stream.service.journal import JournalEntry
-from oboro.stream.service.outlet import Outlet, publisher, same_letter
+from oboro.stream.service.outlet import Outlet, digest, publisher, same_letter
 from oboro.stream.service.record_ids import RecordIds
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
-from oboro.stream.service.starting import Missing, check_held, from_store, put_away, replayed, restored
+from oboro.stream.service.starting import (
+    Missing,
+    check_held,
+    check_input,
+    check_plan,
+    from_store,
+    put_away,
+    replayed,
+    restored,
+)
 from oboro.stream.service.watching import Watch
 from oboro.system.steady_clock import SteadyClock
 from oboro.text import Message
@@ -62,12 +71,11 @@ class Service:
     ) -> None:
         self.plan, self.store, self.lease = plan, store, lease
         (self.source, self.sink), self.letter_sink = ends, letters
-        self.forms, self.names = forms, names
+        self.forms, self.names, self._make = forms, names, make
         self.watch, self.stop = watch or Watch(), stop or StopRequest()
-        self._make = make
         self._away, self._away_since = 0, 0.0  # times that a broker did not answer, one after the other
         self._taken_bytes, self._saving, self._saved = 0, 0.0, time.process_time()
-        self._silent, self._looked = 0, 0.0
+        self._silent, self._looked, self._last_read = 0, 0.0, b""
         self._settled = False  # whether all that was decided is published
 
     def run(self, own_process: bool = False) -> dict[str, Any]:
@@ -111,7 +119,7 @@ class Service:
         self.watch.glance = anonymizer.glance
         self._fresh = self.at.position is None
         self.watch.leading = self.lease is None
-        self._check_plan(anonymizer)
+        check_plan(self.plan, (self.source, self.sink), self.names, anonymizer, self.lease is not None)
         self._check_part()
         if (ids := RecordIds(plan.id, plan.id_horizon) if plan.id else None) is not None:
             ids.load(self.at.ids)
@@ -127,6 +135,7 @@ class Service:
         anonymizer.warm()
         self._meet_output()
         self._open_source(self.at.position)
+        check_input(self.source, self.at, self.names[0])
         self.clock = SteadyClock(self.decider.now)
 
     def _known(self) -> tuple[Anonymizer, ServicePosition] | None:
@@ -139,18 +148,6 @@ class Service:
             return None
         self._opened.callback(store.close)
         return self._answered(lambda: from_store(self._make, store))
-
-    def _check_plan(self, anonymizer: Anonymizer) -> None:
-        if self.source.repeats and self.plan.id is None:
-            raise UsageError(Message("error_service.needs_id", source=self.names[0]))
-        if self.folder is not None:
-            if self.lease is not None:
-                raise UsageError(Message("error_service.lease_and_state"))
-            return
-        if not (self.source.replays and self.sink.compares):
-            raise UsageError(Message("error_service.needs_state", source=self.names[0], sink=self.names[1]))
-        if not anonymizer.repeatable:
-            raise UsageError(Message("error_service.not_deterministic"))
 
     def _check_part(self) -> None:
         """A state goes on with the part it began with: the records of another protect nobody here."""
@@ -172,8 +169,7 @@ class Service:
             self._snapshot()
             return
         missing, letters = Missing(self.records), Missing(self.letters)
-        position = replayed(self.folder, self.decider, missing, letters)
-        self.at.position = position if position is not None else self.at.position
+        replayed(self.folder, self.decider, missing, letters, self.at)
         again = missing.publish(held)
         letters.publish(held_letters)
         if again:
@@ -224,7 +220,8 @@ class Service:
 
     def _loop(self) -> None:
         began, taken = time.monotonic(), 0
-        while not self.stop.asked:
+        kept = self.source.replays or self.source.repeats  # what was not read is there for the next life, too
+        while not (self.stop.asked and kept):
             items = self._read()
             if items is None:
                 self._handle([], last=True)
@@ -237,7 +234,7 @@ class Service:
                 self._save_if_due()
                 if time.monotonic() - self._looked > LOOK:
                     self._behind()
-            elif self._idle():
+            elif self.stop.asked or self._idle():
                 return
 
     def _read(self) -> list[Incoming] | None:
@@ -289,7 +286,7 @@ class Service:
             decided = (moment, done.decisions, position, self.records.at, done.bodies, self.letters.at, done.letters)
             self.folder.log(JournalEntry(bodies, moments, *decided, last))
         if items:
-            self.at.position = position
+            self.at.position, self._last_read = position, items[-1][0]
         self._settled = False
         self._publish(done.bodies, position)
         self._tell(done.letters, position)
@@ -391,7 +388,7 @@ class Service:
         at = self.at
         at.published, at.last = self.records.at, self.records.last
         at.letters, at.last_letter = self.letters.at, self.letters.last
-        at.now = self.decider.now
+        at.now, at.seen = self.decider.now, digest(self._last_read) if self._last_read else at.seen
         at.ids = self.decider.ids.dump() if self.decider.ids is not None else ""
 
     def _end(self) -> None:

@@ -66,3 +66,5 @@ class ServicePosition:
     lang: str = "en"
     ids: str = ""
     part: str = ""
+    seen: str = ""
+    """A digest of the last record that was read: by it a file is known again. It stays in the state, since it tells of a record."""

@@ -16,13 +16,15 @@ from oboro.errors import ConflictError, FileError, UsageError
 from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.state_folder import StateFolder
 from oboro.stream.service.deciding import Decider
-from oboro.stream.service.ends import Held, Store
+from oboro.stream.service.ends import Held, RecordSink, RecordSource, Store
 from oboro.stream.service.journal import JournalEntry
 from oboro.stream.service.outlet import Outlet, digest, publisher
-from oboro.stream.service.service_plan import ServicePosition
+from oboro.stream.service.service_plan import ServicePlan, ServicePosition
 from oboro.text import Message
 
-__all__ = ["Missing", "check_held", "from_store", "put_away", "replayed", "restored"]
+__all__ = ["Missing", "check_held", "check_input", "check_plan", "from_store", "put_away", "replayed", "restored"]
+
+ADDED = ("part", "seen")  # states of earlier versions do not have them
 
 
 def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple[Anonymizer, ServicePosition]:
@@ -30,7 +32,7 @@ def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple
     fresh = make()
     anonymizer = type(fresh).restore(snapshot)
     known = {one.name for one in fields(ServicePosition)}
-    if fresh.fingerprint() != anonymizer.fingerprint() or {*anonymizer.extra, "part"} != known:
+    if fresh.fingerprint() != anonymizer.fingerprint() or {*anonymizer.extra, *ADDED} != known:
         raise UsageError(Message("error_stream.other_settings", folder=name))
     return anonymizer, ServicePosition(**anonymizer.extra)
 
@@ -117,9 +119,41 @@ def check_held(outlet: Outlet, held: Held, last: str) -> None:
         raise ConflictError(Message("error_service.other_output", place=outlet.name))
 
 
-def replayed(folder: StateFolder[JournalEntry], decider: Decider, records: Missing, letters: Missing) -> str | None:
-    """Take what the journal holds into memory again; where in the input it ends, None if it is empty."""
-    position = None
+def check_plan(
+    plan: ServicePlan,
+    ends: tuple[RecordSource, RecordSink],
+    names: tuple[str, str],
+    anonymizer: Anonymizer,
+    leased: bool,
+) -> None:
+    """Raise where the two places and the plan do not go together."""
+    (source, sink), name = ends, names[0]
+    if source.repeats and plan.id is None:
+        raise UsageError(Message("error_service.needs_id", source=name))
+    if source.repeats and plan.id_horizon < plan.most:  # it may hand over all that was taken last, a whole block
+        raise UsageError(Message("error_service.short_horizon", source=name, least=plan.most))
+    if plan.state is not None:
+        if leased:
+            raise UsageError(Message("error_service.lease_and_state"))
+        return
+    if not (source.replays and sink.compares):
+        raise UsageError(Message("error_service.needs_state", source=name, sink=names[1]))
+    if not anonymizer.repeatable:
+        raise UsageError(Message("error_service.not_deterministic"))
+
+
+def check_input(source: RecordSource, at: ServicePosition, name: str) -> None:
+    """Raise where a file does not hold what was read from it last; a broker knows its records by their moments."""
+    reread = getattr(source, "reread", None)
+    found = reread(at.position) if reread is not None and at.position and at.seen else None
+    if found is not None and digest(found) != at.seen:
+        raise FileError(Message("error_service.other_input", place=name))
+
+
+def replayed(
+    folder: StateFolder[JournalEntry], decider: Decider, records: Missing, letters: Missing, at: ServicePosition
+) -> None:
+    """Take what the journal holds into memory again, and note where in the input it ends."""
     for entry in folder.entries():
         if isinstance(entry, int):
             records.confirmed(entry)
@@ -130,5 +164,5 @@ def replayed(folder: StateFolder[JournalEntry], decider: Decider, records: Missi
             raise FileError(Message("error_service.not_repeatable", path=folder.path))
         records.add(entry.after, entry.released, entry.position)
         letters.add(entry.letters_after, entry.letters, entry.position)
-        position = entry.position
-    return position
+        at.position = entry.position or None
+        at.seen = digest(entry.bodies[-1]) if entry.bodies else at.seen
