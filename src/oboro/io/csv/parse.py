@@ -312,11 +312,13 @@ class CsvParser:
             self.rows += current.found - skip
             self.used += int(current.state[0])
             expected = self._expected()
+            # Whether limited columns can be held at all is seen from the first block: until then there is no room for more.
+            room = self.rows if self.limited and not current.before else expected
             turns = self._turns()  # one for all threads: each takes the next
-            helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
+            helping = [pool.submit(self._encode, current, turns, skip, room) for _ in range(helpers)]
             helping += [pool.submit(act, current) for act in self.also]
             following = cutter.fill(spare, current)
-            self._encode(current, turns, skip, expected)
+            self._encode(current, turns, skip, room)
             for helper in helping:
                 helper.result()
             for coder in self.coders:
