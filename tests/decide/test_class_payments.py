@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.decide.lattice_cases import LOSSES, cases
 from tests.drawing import picks
 from tests.naive.lattice import Naive, TooMany
+from tests.techniques.test_k_anonymize import run
 
 import oboro
 from oboro.decide.lattice.objective import loss_of
@@ -21,6 +22,7 @@ from oboro.decide.lattice.worth.class_payments import ClassEarnings, ClassPaymen
 from oboro.decide.lattice.worth.market import Market
 from oboro.errors import UsageError
 from oboro.table.dataset import Column
+from oboro.text.chosen_levels_said import chosen_levels_said
 
 MARKETS = [
     Market(10, 30, 20, 4),
@@ -219,3 +221,14 @@ def test_a_missing_value_is_a_value_to_the_verifier_too():
     roles = {name: {"role": "quasi"} for name in "xy"}
     released = oboro.KAnonymize(k=4, profitability=money).apply(table, attributes=roles)
     assert released == {"x": table["x"], "y": ["*"] * 8}
+
+
+def test_what_is_made_least_is_not_called_by_what_is_wanted():
+    money = {"benefit": 10, "loss": 0, "gain": 4, "cost": 4}
+    roles = {"x": {"role": "quasi"}}
+    for asked, said in (
+        ({"loss": "payout", "profitability": money}, "payout that is not earned 0 ("),
+        ({"loss": "classification", "target": "t"}, "share of wrong classifications 0 ("),
+    ):
+        outcome = run(oboro.KAnonymize(k=2, **asked), {"x": ["a", "a", "b", "b"], "t": ["p", "p", "q", "q"]}, roles)
+        assert dict(chosen_levels_said(outcome.facts))["minimized"].say().startswith(said)

@@ -27,7 +27,7 @@ def chosen_levels_said(facts: Mapping[str, Any]) -> Iterator[tuple[str, Message]
         )
     yield (
         "minimized",
-        summary_words("minimized_said", name=loss["name"], value=loss["value"], how=_how_sure(loss), gone=_gone(gone)),
+        summary_words("minimized_said", name=_lost(loss), value=loss["value"], how=_how_sure(loss), gone=_gone(gone)),
     )
 
 
@@ -41,6 +41,12 @@ def _level(name: str, one: Mapping[str, Any], hierarchies: Mapping[str, int]) ->
     told = {"column": name, "level": one["level"], "of": one["of"]}
     number = hierarchies.get(name, 0)
     return summary_words("level_of_other", **told, number=number) if number else summary_words("level", **told)
+
+
+def _lost(loss: Mapping[str, Any]) -> Message | str:
+    """What is made least; these two are named after what is made greatest."""
+    name = str(loss["name"])
+    return summary_words(f"lost_{name}") if name in ("payout", "classification") else name
 
 
 def _how_sure(loss: Mapping[str, Any]) -> Message:

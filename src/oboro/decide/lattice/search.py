@@ -40,7 +40,7 @@ Stop = Literal["time", "interrupt", "size", "joined"]
 
 RUNNERS_UP = 5
 RANK, FEASIBLE = attrgetter("rank"), attrgetter("feasible")  # of a node
-ALONE = 24  # so many checks go one by one, for each settles much; the later ones
+ALONE = 12  # so many checks go one by one, for each settles much; the later ones
 TOGETHER = 16  # go together, on two threads;
 SHARE = 1 << 11  # and of so many nodes one, for what follows from the checks takes its time for each node
 WIDE = 1 << 17  # nodes from which on a climb looks for a good node first, and checks go together sooner
