@@ -315,8 +315,8 @@ def test_a_few_words_among_numbers_are_told() -> None:
 def test_secrets_that_are_written_nearly_alike_are_folded_by_the_starter() -> None:
     table = {"age": list(range(20, 60)), "diagnosis": ["flu", "Flu ", "cold", "asthma"] * 10}
     starter = oboro.init(table)
-    assert starter.recipe.attributes["diagnosis"].fold == ("space", "case", "unicode")
-    assert "fold: [space, case, unicode]" in str(starter)
+    assert starter.recipe.attributes["diagnosis"].fold == ("space", "case", "unicode", "number")
+    assert "fold: [space, case, unicode, number]" in str(starter)
     release = starter.recipe.run(table)
     assert not release.verification.warnings
     assert release.report.exposed.secrets[0].certain == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from oboro.errors import ColumnError, PromiseError, RecipeError, UsageError
 from oboro.table.dataset import Column
 from oboro.table.spelling.folding import FOLDS, folded, near_duplicates
 
-ALL = ["space", "case", "unicode"]
+ALL = ["space", "case", "unicode", "number"]
 E_ACUTE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
 PAIRS = {
     "space": ("flu", "flu "),
@@ -31,6 +32,10 @@ PAIRS = {
     "zero width": ("flu", "fl\u200bu"),
     "full width": ("HIV", "ＨＩＶ"),
     "half width": ("インフル", "ｲﾝﾌﾙ"),
+    "decimals": ("300", "300.0"),
+    "zeros": ("1.5", "01.50"),
+    "signs and commas": ("1000", "+1,000"),
+    "wide digits": ("10", "１０."),
 }
 
 
@@ -149,7 +154,9 @@ def test_the_command_line_folds(tmp_path: Path) -> None:
 
 # The naive twin -------------------------------------------------------------------------------------------------------
 
-LETTERS = st.sampled_from(["a", "A", " ", "　", "é", "e\u0301", "ß", "ss", "\u200b", "１", "1", "Ａ", "\u00a0"])
+LETTERS = st.sampled_from(
+    ["a", "A", " ", "　", "é", "e\u0301", "ß", "ss", "\u200b", "１", "1", "Ａ", "\u00a0", "0", ".", "+", "-", ",000"]
+)
 TEXTS = st.lists(st.one_of(st.none(), st.lists(LETTERS, max_size=3).map("".join)), min_size=1, max_size=8)
 INVISIBLE = dict.fromkeys([0x200B])
 
@@ -159,7 +166,9 @@ def _key(text: str, folds: set[str]) -> str:
         text = unicodedata.normalize("NFKC", text).translate(INVISIBLE)
     if "case" in folds:
         text = text.casefold()
-    return re.sub(r"\s+", " ", text).strip() if "space" in folds else text
+    text = re.sub(r"\s+", " ", text).strip() if "space" in folds else text
+    number = re.fullmatch(r"[+-]?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]*)?", text)
+    return f"{Decimal(text.replace(',', '')).normalize():f}" if number and "number" in folds else text
 
 
 @given(TEXTS, st.sets(st.sampled_from(FOLDS), min_size=1))

@@ -46,7 +46,7 @@ class Attribute(Parameters):
     fold: tuple[Fold, ...] = Field(
         (),
         description="which differences of writing do not make another secret or person: space, case, unicode (forms of a letter, "
-        "invisible ones); for sensitive columns and the person, values are released as they are",
+        "invisible ones), number (01, 1.0); for sensitive columns and the person, values are released as they are",
     )
 
 

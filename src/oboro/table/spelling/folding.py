@@ -1,4 +1,4 @@
-"""Values that differ only in how they are written: `flu` and `Flu `, one letter composed in two ways, an invisible one.
+"""Values that differ only in how they are written: `flu` and `Flu `, `1` and `1.0`, a letter composed in two ways, invisible ones.
 
 To a count they are different secrets or different people; to a reader they are the same. `near_duplicates` counts them, `folded`
 makes them one where a recipe asks for it. Only the dictionary is looked at, never the rows.
@@ -19,11 +19,13 @@ from oboro.table.value_counts import clean
 
 __all__ = ["FOLDS", "Fold", "as_folded", "empty_as_missing", "folded", "near_duplicates"]
 
-Fold = Literal["space", "case", "unicode"]
-FOLDS: tuple[Fold, ...] = ("space", "case", "unicode")
+Fold = Literal["space", "case", "unicode", "number"]
+FOLDS: tuple[Fold, ...] = ("space", "case", "unicode", "number")
 # Written and not seen: zero-width spaces and joiners, soft hyphen, byte order mark, marks of direction, variation selectors.
 INVISIBLE = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
 
+NUMBER = r"^[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d*)?$"
+PADDED = r"^[+-]?0\d|^\+\d|^-?\d{1,3},\d{3}|^[+-]?[\d,]+\.(\d*0)?$"  # what a number may have that says nothing
 ODD = "  |[\\t\\n\\v\\f\\r\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"  # spaces that are not one plain one
 
 
@@ -91,7 +93,26 @@ def _keys(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:
     if "space" in folds and _odd_spaces(texts):
         # A regular expression took ten times as long.
         texts = pc.binary_join(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(texts)), " ")
-    return texts
+    return _numbers_alike(texts) if "number" in folds else texts
+
+
+def _numbers_alike(texts: pa.Array) -> pa.Array:
+    """Numbers without zeros, signs and commas that say nothing: `01`, `+1` and `1.0` are `1`, `1,000` is `1000`."""
+    if not pc.any(pc.match_substring_regex(texts, PADDED)).as_py() or _as_long(texts):
+        return texts
+    found = pc.match_substring_regex(texts, NUMBER)
+    plain = pc.replace_substring(texts, ",", "")
+    plain = pc.replace_substring_regex(plain, r"^\+|^(-?)0+(\d)", r"\1\2")
+    plain = pc.replace_substring_regex(plain, r"^(-?)0+(\d)", r"\1\2")  # behind a sign that is gone
+    plain = pc.replace_substring_regex(plain, r"(\.\d*?)0+$", r"\1")
+    plain = pc.replace_substring_regex(plain, r"\.$", "")
+    return pc.if_else(found, plain, texts)
+
+
+def _as_long(texts: pa.Array) -> bool:
+    """Whether all are digits, and as many: numbers of people with zeros before them, of which no two are alike."""
+    length = pc.min_max(pc.binary_length(texts)).as_py()
+    return length["min"] == length["max"] and bool(pc.all(pc.utf8_is_decimal(texts)).as_py())
 
 
 def _one_case(texts: pa.Array) -> bool:

@@ -111,7 +111,7 @@ class SensitiveModel(Model):
     sensitive: str
     """the sensitive column"""
     fold: tuple[Fold, ...] = ()
-    """which differences of writing do not make another value: space, case, unicode"""
+    """which differences of writing do not make another value: space, case, unicode, number"""
 
     def folding(self, folds: Sequence[Fold]) -> Self:
         """The same model; values that differ only in what is folded count as one."""
