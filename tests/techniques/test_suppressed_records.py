@@ -90,6 +90,8 @@ def test_people_local_recoding_and_the_blind_choice():
     alone = {"age": [1], "sex": ["F"], "ill": ["flu"]}
     with pytest.raises(PromiseError):
         KAnonymize(k=2, suppressed="drop").apply(alone, attributes=ROLES)
+    with pytest.raises(PromiseError, match="not every choice of people was tried"):
+        KAnonymize(k=2, suppress_people=True, l_diversity={"ill": 3}).apply(table, attributes=ROLES, person="who")
 
 
 def test_what_does_not_fit_is_refused():

@@ -126,7 +126,9 @@ def no_levels(
 
 
 def _unclear(problem: Problem, names: list[str]) -> Message | str:
-    """That a label of a coarsest level does not tell whom of the population it covers, if there is one."""
+    """That a label of a coarsest level does not tell whom of the population it covers, or that other people might have gone."""
+    if problem.whole_people and problem.rules:
+        return Message("error_technique.people_untried")
     if problem.population is None or problem.population.unclear is None:
         return ""
     for name, hierarchy, levels in zip(names, problem.hierarchies, problem.population.unclear, strict=True):
