@@ -87,6 +87,12 @@ def test_every_kind_of_avro_is_released(kind: Any, value: Any, released: Any, tm
     assert (len(torn_ones.bodies), len(torn_ones.letters)) == (0, 2)
 
 
+def test_bodies_that_begin_with_the_end_of_a_line() -> None:
+    """So does what stands for a line that was too long to keep; a body ended the service, and every start after it."""
+    done = decided([b"\n" + BODIES[0], b"\r\n" + BODIES[1], b"\n", b"\n[", b"\n" + b"9" * 5000], "ndjson")
+    assert (len(done.bodies), len(done.letters)) == (2, 3)
+
+
 def test_ids_that_are_missing_null_or_another_record_s() -> None:
     rows = [{**ROWS[n], "note": id} for n, id in enumerate([1, None, 1, [2], 2])]
     rows += [{name: value for name, value in ROWS[5].items() if name != "note"}, rows[4]]

@@ -13,7 +13,14 @@ from typing import Any, ClassVar, TypeVar
 
 import redis
 from redis.backoff import NoBackoff
-from redis.exceptions import AuthenticationError, BusyLoadingError, NoScriptError, RedisError, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    NoScriptError,
+    OutOfMemoryError,
+    RedisError,
+    ResponseError,
+)
 from redis.retry import Retry
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
@@ -39,6 +46,7 @@ end
 return 'done'
 """
 DIGEST = sha1(PUBLISH.encode(), usedforsecurity=False).hexdigest()  # by which the server knows the script
+LATER = ("LOADING", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "MISCONF", "NOREPLICAS")  # what may pass
 LEAST = 16  # entries that are asked for: fewer, and nobody could tell a lag from a block that is full
 COUNTED = 10_000  # entries that are counted one by one
 IDLE = 1.0  # seconds, after which a connection may have been closed by the server
@@ -87,7 +95,7 @@ class RedisLink:
         except BusyLoadingError as error:
             raise BrokerError(Message("error_broker.away", place=self.address.server, why=str(error))) from None
         except ResponseError as error:
-            if any(word in str(error) for word in ("LOADING", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN")):
+            if isinstance(error, OutOfMemoryError) or any(word in str(error) for word in LATER):
                 raise BrokerError(Message("error_broker.away", place=self.address.server, why=str(error))) from None
             raise UsageError(Message("error_broker.refused", place=self.address.place, why=str(error))) from None
         except (RedisError, OSError) as error:

@@ -52,6 +52,13 @@ class BadRecord(InputError):
         self.why = why
 
 
+def _check_length(line: bytes) -> None:
+    """Raise where only the length of a line was kept. The body of a message may begin with a line's end too, and is none."""
+    length = line[len(HUGE) :]
+    if line.startswith(HUGE) and length.isdigit() and len(length) < 20:
+        raise BadRecord("too_long", bytes=int(length))
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -173,8 +180,7 @@ class NdjsonCodec:
 
     def decode(self, line: bytes) -> dict[str, Any] | None:
         """The record of a line; None for an empty line."""
-        if line.startswith(HUGE):
-            raise BadRecord("too_long", bytes=int(line[len(HUGE) :]))
+        _check_length(line)
         line = line.removeprefix(BOM)
         if not line or line.isspace():
             return None
@@ -227,8 +233,7 @@ class CsvCodec:
 
     def decode(self, line: bytes) -> dict[str, Any] | None:
         """The record of a line; None for the header and for an empty line."""
-        if line.startswith(HUGE):
-            raise BadRecord("too_long", bytes=int(line[len(HUGE) :]))
+        _check_length(line)
         if not line.strip(b"\r\n"):
             return None
         try:
