@@ -20,7 +20,6 @@ from oboro.engines import anonymize_place
 from oboro.engines.spark_session import SETTINGS, quietly
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(shutil.which("java") is None, reason="no Java here: Spark needs 17 or newer"),
     pytest.mark.skipif(
         os.environ.get("OBORO_EXAMPLES") != "thorough",

@@ -12,8 +12,6 @@ from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 from oboro.papers.service.kills.cutting_proxy import CuttingProxy
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
 
-pytestmark = pytest.mark.xdist_group("service")
-
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, LocalBroker]]:
