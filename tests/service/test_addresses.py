@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command_line import call
 from tests.service.brokers_here import service
 
 from oboro.errors import FileError, UsageError
@@ -68,3 +69,12 @@ def test_settings_that_are_misspelled(given: dict[str, Any], told: str) -> None:
 def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot read the settings of the service"):
         ServiceSettings.load(tmp_path / "service.yaml", {})
+
+
+@pytest.mark.parametrize("word", [["--resume", "continue"], ["--excel-safe"], ["--encoding", "latin-1"]])
+def test_what_a_service_would_pass_over_is_refused(tmp_path: Path, word: list[str]) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("attributes: {a: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]\n")
+    done = call("stream", "--recipe", recipe, "--from", "nats://127.0.0.1:1/A", "--to", "nats://127.0.0.1:1/B", *word)
+    assert done.code == 2
+    assert word[0] in done.err

@@ -94,6 +94,8 @@ def stream(
         }
         if encoding is not None:
             raise UsageError(Message("error_service.no_encoding"))
+        if idle := ["--resume"] * (resume is not None) + ["--excel-safe"] * excel_safe:
+            raise UsageError(Message("error_service.idle_options", options=idle))
         settings = {**given, **asdict(service)}
         run_as_service(config, settings, check=check, dry=dry_run, explain=explain, as_json=as_json)
         return
