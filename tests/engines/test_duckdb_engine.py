@@ -284,3 +284,23 @@ def test_not_a_number_is_missing_in_what_passes_by(tmp_path: Path, step: dict[st
     told, released = on_duckdb(recipe, tmp_path, pa.table({"q": [7] * 5, "o": other}))
     assert released is not None, told
     assert sorted(map(str, released["o"].to_pylist())) == ["1.0", "1.0", "None", "None", "None"]
+
+
+def test_a_column_that_follows_from_a_quasi_identifier_is_told_as_on_one_machine(tmp_path: Path) -> None:
+    """It stays where it is; what stands beside it is asked for in the same rows, wherever these are in the table."""
+    ages = [20 + n % 40 for n in range(200)]
+    data = pa.table({"age": ages, "born": [2026 - age for age in ages], "seen": [n % 2 for n in range(200)]})
+    recipe = Recipe.model_validate(
+        {
+            "attributes": {
+                "age": {"role": "quasi", "hierarchy": {"intervals": [10]}},
+                "born": {"role": "other"},
+                "seen": {"role": "other"},
+            },
+            "steps": [{"k_anonymize": {"k": 10}}],
+        }
+    )
+    pq.write_table(data, tmp_path / "in.parquet", row_group_size=31)
+    found = anonymize_place(recipe, str(tmp_path / "in.parquet"), str(tmp_path / "out"), engine="duckdb")
+    said = [one for one in found.cautions if one.id == "exposure.known_beside"]
+    assert said == [one for one in recipe.run(data).cautions if one.id == "exposure.known_beside"] != []

@@ -8,7 +8,7 @@ driver verified, and only then released.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -55,10 +55,15 @@ class _NeedsColumns(Exception):
 @dataclass(frozen=True)
 class _EngineSource(Source):
     table: EngineTable | None = None
+    seen: dict[str, pa.Array] = field(default_factory=dict, compare=False)
 
-    def first_rows(self, names: Sequence[str]) -> dict[str, pa.Array]:
-        """From where they are."""
-        return {} if self.table is None else first_rows(self.table, names)
+    def first_rows(self, names: Sequence[str], beside: Sequence[str] = ()) -> dict[str, pa.Array]:
+        """From where they are, those of each part of the table. All columns at once, for every question is a job."""
+        if self.table is None:
+            return {}
+        if not self.seen:
+            self.seen.update(first_rows(self.table, list(self.table.types)))
+        return {name: self.seen[name] for name in (*names, *beside) if name in self.seen}
 
     def fill(self, data: Dataset) -> Dataset:
         """The columns stayed where they are."""

@@ -89,8 +89,11 @@ class Source:
             {name: numbered(column) for name, column in filled.columns.items() if is_nested(column.values.type)}
         )
 
-    def first_rows(self, names: Sequence[str]) -> dict[str, pa.Array]:
-        """The first rows of columns that stayed in the file, to see what they hold."""
+    def first_rows(self, names: Sequence[str], beside: Sequence[str] = ()) -> dict[str, pa.Array]:
+        """The first rows of columns that stayed in the file, to see what they hold.
+
+        `beside`: columns that are held, whose values in the same rows are wanted where these are not the first of the table.
+        """
         from oboro.io.untouched_columns import FIRST
 
         blocks = iter(()) if self.untouched is None else self.untouched.blocks(names)

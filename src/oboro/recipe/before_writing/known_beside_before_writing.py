@@ -60,13 +60,17 @@ def _following(
     held = [name for name in promise.quasi if name in released and name in original]
     known = {name: original[name] for name in held if not isinstance(original[name], UnreadColumn)}
     unread = [name for name in names if isinstance(released[name], UnreadColumn)]
-    first = source.first_rows(unread) if unread and source is not None else {}
+    first = source.first_rows(unread, list(known)) if unread and source is not None else {}
     before = some if released.origin is None else released.origin[some]
     sample = {name: column.take(before) for name, column in known.items()}
     for name in names:
         if name in first:
             told = Column.encode(first[name])
-            beside = {quasi: column.take(np.arange(len(told))) for quasi, column in known.items()}
+            rows = np.arange(len(told))
+            beside = {
+                quasi: Column.encode(first[quasi]) if quasi in first else column.take(rows)
+                for quasi, column in known.items()
+            }
         elif name in unread:
             continue
         else:
