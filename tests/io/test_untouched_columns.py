@@ -37,11 +37,11 @@ from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_
 from oboro.techniques import checks
 from oboro.techniques.base import Technique, Work
 
-NAMES = ("name", "age", "sex", "note", "zip", "extra")
+NAMES = ("word", "age", "sex", "note", "zip", "extra")
 STEPS: list[dict[str, Any]] = [
-    {"drop_columns": {"attributes": ["name"]}},
-    {"drop_columns": {"attributes": ["name", "note", "extra"]}},
-    {"pseudonymize": {"attribute": "name", "method": "number"}},
+    {"drop_columns": {"attributes": ["word"]}},
+    {"drop_columns": {"attributes": ["word", "note", "extra"]}},
+    {"pseudonymize": {"attribute": "word", "method": "number"}},
     {"drop_records": {"where": {"sex": {"equals": "F"}}}},
     {"sample": {"fraction": 0.5}},
     {"k_anonymize": {"k": 2, "suppress": 0.5}},
@@ -107,9 +107,9 @@ def csv_files(draw: st.DrawFn) -> tuple[bytes, str]:
     out = csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator=end)
     out.writerow(NAMES)
     for _ in range(draw(st.integers(0, 9))):
-        row = {name: draw(words) for name in ("name", "note", "zip", "extra")}
+        row = {name: draw(words) for name in ("word", "note", "zip", "extra")}
         age, sex = draw(st.sampled_from([21, 22, 34, 58])), draw(st.sampled_from(["F", "M", "M,F"]))
-        out.writerow([row["name"], age, sex, row["note"], row["zip"], row["extra"]])
+        out.writerow([row["word"], age, sex, row["note"], row["zip"], row["extra"]])
     mark = draw(st.sampled_from(["", "\ufeff"]))
     body = text.getvalue()
     return (mark + (body if draw(st.booleans()) else body.rstrip("\r\n"))).encode(), delimiter
@@ -137,10 +137,10 @@ def test_the_same_bytes_as_if_all_columns_were_held(
 
 
 def test_only_what_a_step_touches_is_held(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("name,age,sex,note,zip,extra\nAnn,21,F,x,1,y\n")
-    plan = recipe({"drop_columns": {"attributes": ["name"]}}, {"round": {"attribute": "zip", "base": 5}})
+    (tmp_path / "in.csv").write_text("word,age,sex,note,zip,extra\nAnn,21,F,x,1,y\n")
+    plan = recipe({"drop_columns": {"attributes": ["word"]}}, {"round": {"attribute": "zip", "base": 5}})
     source = read(tmp_path / "in.csv", held=held_by(plan, tmp_path / "in.csv"))
-    assert unread_columns(source.data) == ["name", "note", "extra"]
+    assert unread_columns(source.data) == ["word", "note", "extra"]
     release = accepting(plan, NAMES).run(source)
     assert unread_columns(release.frame.data) == ["note", "extra"]
     assert release.data.to_pydict() == {"age": ["21"], "sex": ["F"], "note": ["x"], "zip": ["0"], "extra": ["y"]}
@@ -173,7 +173,7 @@ def people(rows: int = 3000) -> pa.Table:
     rng = np.random.default_rng(5)
     return pa.table(
         {
-            "name": [f"person {n}" for n in range(rows)],
+            "word": [f"person {n}" for n in range(rows)],
             "age": rng.integers(20, 60, rows),
             "sex": rng.choice(["F", "M"], rows),
             "note": pa.array([None if n % 7 == 0 else "" if n % 5 == 0 else f"日 {n % 50}" for n in range(rows)]),
@@ -189,10 +189,10 @@ def people(rows: int = 3000) -> pa.Table:
 @pytest.mark.parametrize(
     "steps",
     [
-        [{"drop_columns": {"attributes": ["name"]}}, {"k_anonymize": {"k": 3}}],
+        [{"drop_columns": {"attributes": ["word"]}}, {"k_anonymize": {"k": 3}}],
         [{"drop_records": {"where": {"age": {"below": 30}}}}],
         [{"drop_records": {"where": {"age": {"below": 100}}}}],
-        [{"pseudonymize": {"attribute": "name", "method": "random"}}],
+        [{"pseudonymize": {"attribute": "word", "method": "random"}}],
         [],
     ],
 )
@@ -212,8 +212,8 @@ def test_small_columns_that_the_last_look_sees_are_held_and_read_once(
     source = tmp_path / f"in.{ending}"
     files_module.write(Dataset.from_arrow(people(50)), source)
     monkeypatch.setattr(held_limit, "HELD_TOO", 1 << 20)
-    release = accepting(recipe({"drop_columns": {"attributes": ["name"]}}), people(1).column_names).run(source)
-    assert unread_columns(release.original) == ["name"]
+    release = accepting(recipe({"drop_columns": {"attributes": ["word"]}}), people(1).column_names).run(source)
+    assert unread_columns(release.original) == ["word"]
     content = source.read_bytes()
     source.unlink()
     release.write(tmp_path / "out.parquet")
@@ -269,7 +269,7 @@ def test_each_core_reads_its_part(tmp_path: Path, cores: int) -> None:
 def test_parquet_without_rows(tmp_path: Path) -> None:
     pq.write_table(people(5).slice(0, 0), tmp_path / "in.parquet")
     for output in ("parquet", "csv"):
-        held, passed = both_ways(tmp_path / "in.parquet", output, recipe({"drop_columns": {"attributes": ["name"]}}))
+        held, passed = both_ways(tmp_path / "in.parquet", output, recipe({"drop_columns": {"attributes": ["word"]}}))
         assert held == passed
 
 
@@ -281,7 +281,7 @@ ROWS = "".join(f"p{n},{20 + n % 30},F,日本語 {n},{n},\n" for n in range(4000)
 def test_encodings_and_packing(tmp_path: Path, encoding: str, pack: Any) -> None:
     source = tmp_path / "in.csv"
     source.write_bytes(pack((",".join(NAMES) + "\n" + ROWS).encode(encoding)))
-    held, passed = both_ways(source, "csv", recipe({"drop_columns": {"attributes": ["name"]}}))
+    held, passed = both_ways(source, "csv", recipe({"drop_columns": {"attributes": ["word"]}}))
     assert held == passed
     assert "日本語 3999" in held.decode(encoding)
 
@@ -290,7 +290,7 @@ def test_encodings_and_packing(tmp_path: Path, encoding: str, pack: Any) -> None
 def test_the_line_that_names_the_delimiter_for_excel(tmp_path: Path, start: bytes) -> None:
     source = tmp_path / "in.csv"
     source.write_bytes(start + (",".join(NAMES) + "\n" + ROWS).encode())
-    held, passed = both_ways(source, "csv", recipe({"drop_columns": {"attributes": ["name"]}}))
+    held, passed = both_ways(source, "csv", recipe({"drop_columns": {"attributes": ["word"]}}))
     assert held == passed
     assert b"sep=" not in held
 
@@ -396,7 +396,7 @@ def test_more_records_than_were_marked_are_never_looked_up(tmp_path: Path) -> No
 def test_the_output_may_replace_the_input(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text(",".join(NAMES) + "\nx,20,F,a,b,c\ny,30,M,d,e,f\n")
-    accepting(recipe({"drop_columns": {"attributes": ["name", "zip"]}}), NAMES).run(source).write(source, force=True)
+    accepting(recipe({"drop_columns": {"attributes": ["word", "zip"]}}), NAMES).run(source).write(source, force=True)
     assert source.read_text() == "age,sex,note,extra\n20,F,a,c\n30,M,d,f\n"
 
 
@@ -440,7 +440,7 @@ COMMAND = (sys.executable, "-m", "oboro.app.cli", "anonymize")
 PLAN = """
 attributes: {age: {role: quasi}}
 unnamed: other
-steps: [{drop_columns: {attributes: [name]}}]
+steps: [{drop_columns: {attributes: [word]}}]
 accept: {unique_on: [age, sex, note, zip, extra], because: made up}
 """
 

@@ -43,7 +43,7 @@ def seems_to_follow(known: Column, told: Column) -> bool:
     counts = np.bincount(told.codes)
     alike = float(np.square(counts / len(told)).sum())  # how often two rows have the same by chance
     repeated = len(known) - np.unique(known.codes).size
-    return -repeated * np.log(alike) >= CERTAIN or _in_order(known, told, counts)
+    return bool(-repeated * np.log(alike) >= CERTAIN) or _in_order(known, told, counts)
 
 
 def _in_order(known: Column, told: Column, counts: np.ndarray) -> bool:

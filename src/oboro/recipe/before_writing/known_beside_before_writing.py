@@ -10,9 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from oboro.measure.exposure.following_columns import always_follows, rows_of_some, seems_to_follow
 from oboro.table.dataset import Column, Dataset
+from oboro.table.nested_values import is_nested, nested_column, numbered
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
 from oboro.verifier.models.class_models import KAnonymity, SensitiveModel
@@ -65,10 +67,10 @@ def _following(
     sample = {name: column.take(before) for name, column in known.items()}
     for name in names:
         if name in first:
-            told = Column.encode(first[name])
+            told = _encoded(first[name])
             rows = np.arange(len(told))
             beside = {
-                quasi: Column.encode(first[quasi]) if quasi in first else column.take(rows)
+                quasi: _encoded(first[quasi]) if quasi in first else column.take(rows)
                 for quasi, column in known.items()
             }
         elif name in unread:
@@ -81,6 +83,12 @@ def _following(
             if always_follows(column, whole):
                 yield name, (quasi, whole)
                 break
+
+
+def _encoded(values: pa.Array) -> Column:
+    """Of lists and structures only which rows are equal."""
+    nested = is_nested(values.type)
+    return numbered(nested_column(pa.chunked_array([values]))) if nested else Column.encode(values)
 
 
 def _broken(
