@@ -59,20 +59,22 @@ def _number_slots(keys: np.ndarray, slots: np.ndarray, most: int) -> bool:
 
 @kernel(inner=True, bare=True)
 def _count(keys: np.ndarray, weights: np.ndarray, k: int, mix: bool, counts: np.ndarray) -> int:
-    """Add the weights by key, or by where it is thrown; enough is k. Returns the records in what is below k. O(rows + counts)."""
+    """Add the weights by key, or by where it is thrown. Returns the records in what is below k. O(rows + counts).
+
+    A weight is read whether it is added or not: nobody can foretell which class is full, and a branch takes five times as long.
+    """
+    shift, gone, enough = np.uint32(0), 0, np.int32(k)
     if mix:
-        shift = np.uint32(0)
         while np.uint64(counts.size) << np.uint64(shift) < np.uint64(1) << np.uint64(32):
             shift += np.uint32(1)
         for i in range(keys.size):
             place = np.int64(np.uint32(keys[i] * np.uint32(MIX)) >> shift)
-            held = counts[place]
-            counts[place] = held + (weights[i] if held < k else 0)
+            held, weight = counts[place], weights[i]
+            counts[place] = held + weight * (held < enough)
     else:
         for i in range(keys.size):
-            held = counts[keys[i]]
-            counts[keys[i]] = held + (weights[i] if held < k else 0)
-    gone, enough = 0, np.int32(k)
+            held, weight = counts[keys[i]], weights[i]
+            counts[keys[i]] = held + weight * (held < enough)
     for begin in range(0, counts.size, AT_ONCE):
         part, some = counts[begin : begin + AT_ONCE], np.int32(0)
         for place in range(part.size):
@@ -95,11 +97,19 @@ def _tally(
     steps: np.ndarray,
     tally: np.ndarray,
 ) -> None:
-    """Add up the rows of classes below k by attribute and by what they cost. O(rows + suppressed rows · attributes)."""
+    """Add up the rows of classes below k by attribute and by what they cost. O(rows + suppressed rows · attributes).
+
+    `keys` gets these rows.
+    """
+    found = 0
     for i in range(keys.size):
-        if counts[keys[i]] < k:
-            for a in range(node.size):
-                tally[a, steps[begins[a, node[a]] - offsets[a] + codes[i, a]]] += weights[i]
+        small = counts[keys[i]] < k
+        keys[found] = i
+        found += small
+    for a in range(node.size):
+        begin = begins[a, node[a]] - offsets[a]
+        for j in range(found):
+            tally[a, steps[begin + codes[keys[j], a]]] += weights[keys[j]]
 
 
 @kernel()
