@@ -170,3 +170,8 @@ def test_one_changed_digit_is_no_individual_number(number: int) -> None:
 
 def test_columns_that_were_not_looked_at_are_named() -> None:
     assert unseen(Dataset({"a": Dataset.of({"a": ["x"]})["a"], "b": UnreadColumn(1)}, 1)) == ["b"]
+
+
+def test_a_range_of_numbers_that_begins_like_a_date_is_none() -> None:
+    ranges = {"charge": ["1877.5–2000.4", "1990.12–30000"] * 20, "day": ["1990-12-31 to 1991-02-03", "1990.12.31"] * 20}
+    assert {one.column for one in scan(Dataset.of(ranges)) if one.kind == "date"} == {"day"}

@@ -101,6 +101,7 @@ ARX: dict[str, list[Any]] = {
 }  # fmt: skip
 SDCMICRO: dict[str, list[Any]] = {
     "`createSdcObj(keyVars, numVars, sensibleVar, hhId)`": [k()],
+    "`removeDirectID`": [[{"drop_columns": {"attributes": ["remarks"]}}, *k()]],
     "`globalRecode(column, breaks, labels)`": [
         ([{"generalize": {"attribute": "age", "level": 1}}], {"age": {"intervals": {"edges": [[0, 18, 65]], "closed": "right"}}})
     ],

@@ -348,3 +348,8 @@ def test_a_few_postal_codes_are_masked_from_the_right() -> None:
     codes = Column.of([f"0{n}031" for n in range(10)] * 3)  # text: a number has no zero before it
     assert propose("PLZ", codes).mask is not None
     assert propose("ward", codes) is None
+
+
+def test_a_name_is_told_by_what_the_column_is_called() -> None:
+    guess = guess_roles(Dataset.of({"氏名": [f"佐藤 {i % 7}郎" for i in range(40)], "勤続年数": ["3年", "12年"] * 20}))
+    assert [reason.id for reason in guess.columns["氏名"].reasons] == ["role.by_name"]

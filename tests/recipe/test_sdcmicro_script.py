@@ -82,6 +82,17 @@ def test_several_recodings_of_one_column_are_levels(tmp_path: Path) -> None:
     assert found.plain["steps"] == [{"generalize": {"levels": {"town": 2}}}]
 
 
+def test_direct_identifiers_are_left_out(tmp_path: Path) -> None:
+    found = taken(tmp_path, 'createSdcObj(d, keyVars="age")\nremoveDirectID(x, var=c("house", "income"))')
+    assert found.plain["attributes"]["house"]["role"] == found.plain["attributes"]["income"]["role"] == "identifier"
+    assert found.plain["steps"] == [{"drop_columns": {"attributes": ["house", "income"]}}]
+
+
+@pytest.mark.parametrize("call", ["recordSwap", "addGhostVars", "createNewID", "microaggrGower"])
+def test_no_change_of_the_table_is_left_out_in_silence(call: str, tmp_path: Path) -> None:
+    assert call in taken(tmp_path, f'createSdcObj(d, keyVars="age")\n{call}(x)').to_yaml()
+
+
 def test_what_cannot_be_taken_over_is_said(tmp_path: Path) -> None:
     odd = 'createSdcObj(d, keyVars=c("age", "planet"))\nglobalRecode(x, column="age", breaks=5)\n'
     found = taken(tmp_path, odd + 'globalRecode(x, column="age", breaks=c(0, 9, 99), labels=c("a"))')

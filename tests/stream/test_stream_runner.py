@@ -482,6 +482,7 @@ def test_a_recipe_that_is_not_for_streams_says_so() -> None:
     drop = {"drop_columns": {"attributes": ["name"]}}
     cases = [
         ([drop, goal, "shuffle"], "shuffle: a stream cannot do this: records come out in the order"),
+        ([drop, {"local_recode": {"k": 2}}, "shuffle"], "local_recode: a stream cannot .*; shuffle: a stream cannot "),
         ([drop, goal, {"round": {"attribute": "age", "base": 5}}], "round: .* give the attribute a hierarchy"),
         ([drop, goal, {"k_conceal": {"k": 2}}], "k_conceal: .* the whole table"),
         ([drop, goal, goal], "exactly one k_anonymize step; the recipe has 2"),

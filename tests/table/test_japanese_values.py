@@ -105,6 +105,8 @@ def test_dates_that_do_not_exist_are_text_with_a_reason(text):
         (["１．５", "2"], [1.5, 2]),
         (["－５", "5"], [-5, 5]),
         (["令和元年", "昭和64年", "平成元年", "1989", "1989年"], [2019, 1989, 1989, 1989, 1989]),
+        (["38年", "３年", "12", "満5年"], [38, 3, 12, 5]),
+        (["2.5年", "0年"], [2.5, 0]),
     ],
 )
 def test_numbers(texts, numbers):
@@ -132,6 +134,9 @@ def test_numbers(texts, numbers):
         ["昭和34年6月7日", "不明"],
         ["34年6月7日"],
         ["元年"],
+        ["38年", "昭和38年"],  # how many years, or which?
+        ["38年", "1990年"],
+        ["-3年"],
     ],
 )
 def test_what_only_looks_like_it_is_text(texts):
@@ -172,6 +177,7 @@ def test_techniques_read_them_and_leave_the_rest_as_it_came():
         "生": ["昭和元年12月25日", "S34.6.7"]
     }
     assert oboro.TopCode(attribute="年齢", at="90歳").apply({"年齢": ["39歳", "97"]}) == {"年齢": ["39歳", "90歳"]}
+    assert oboro.TopCode(attribute="勤続", at=30).apply({"勤続": ["38年", "3年"]}) == {"勤続": ["30年", "3年"]}
     assert oboro.Round(attribute="年齢", base=10).apply({"年齢": ["39歳", "４０歳"]})["年齢"] == ["４０歳", "４０歳"]
     mean = oboro.Microaggregate(attributes=["年齢"], k=2).apply({"年齢": ["39歳", "41歳"]})
     assert [float(one) for one in mean["年齢"]] == [40, 40]

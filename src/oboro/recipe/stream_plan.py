@@ -114,13 +114,15 @@ def _require_released(recipe: Recipe, person: str | None, dropped: list[str]) ->
 
 
 def goal(recipe: Recipe) -> KAnonymize:
-    """The one step that says what is promised; a step that a stream cannot do is an error that says why."""
+    """The one step that says what is promised; steps that a stream cannot do are an error that says why."""
     possible = [name for name, technique in TECHNIQUES.items() if technique.not_in_stream is None]
-    for step in recipe.steps:
-        if step.not_in_stream is not None:
-            raise RecipeError(
-                Message("error_recipe.not_in_stream", step=step.step, why=step.not_in_stream, possible=possible)
-            )
+    wrong = [
+        Message("error_recipe.not_in_stream_step", step=step.step, why=step.not_in_stream)
+        for step in recipe.steps
+        if step.not_in_stream is not None
+    ]
+    if wrong:
+        raise RecipeError(Message("error_recipe.not_in_stream", steps=wrong, possible=possible))
     goals = [step for step in recipe.steps if isinstance(step, KAnonymize)]
     if len(goals) != 1:
         raise RecipeError(Message("error_recipe.one_goal", count=len(goals)))

@@ -85,6 +85,8 @@ DAY = (
     r"|^(明治|大正|昭和|平成|令和|[MTSHR])(\d{1,2}|元)[年./-]\d{1,2}"
 )
 
+AMOUNTS = r"^[-+]?\d+(\.\d+)?–[-+]?\d+(\.\d+)?$"  # a range of numbers: 1877.5–2000.4 begins like a date
+
 
 def _luhn(digits: np.ndarray) -> np.ndarray:
     twice = digits.copy()
@@ -128,7 +130,7 @@ def matches(texts: pa.Array, numeric: bool) -> dict[str, np.ndarray]:
     for kind, hits in found.items():
         spread[kind][some] = hits
     if not numeric:
-        spread["date"] = has_form(texts, DAY)
+        spread["date"] = has_form(texts, DAY) & ~has_form(texts, AMOUNTS)
     return {kind: hits for kind, hits in spread.items() if hits.any()}
 
 

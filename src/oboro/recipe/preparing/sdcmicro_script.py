@@ -19,11 +19,30 @@ from oboro.text import Message
 
 __all__ = ["from_sdcmicro"]
 
-LOOKS = {  # what only measures, prints or reads takes no step
-    *("dRisk", "dRiskRMD", "dUtility", "measure_risk", "freqCalc", "indivRisk", "ldiversity", "suda2", "modRisk"),
-    *("report", "print", "extractManipData", "calcRisks", "riskyCells", "IL_correl", "get.sdcMicroObj"),
+NO_STEP = {  # all that changes a table there and has no step here; what only measures, prints or reads is passed over
+    *(
+        "pram",
+        "addNoise",
+        "rankSwap",
+        "shuffle",
+        "recordSwap",
+        "LocalRecProg",
+        "localSupp",
+        "dataGen",
+        "undolast",
+        "importProblem",
+    ),
+    *(
+        "mafast",
+        "microaggrGower",
+        "mvTopCoding",
+        "addGhostVars",
+        "createNewID",
+        "argus_microaggregation",
+        "argus_rankswap",
+    ),
+    *("mergeHouseholdData", "selectHouseholdData", "set.sdcMicroObj", "nextSdcObj"),
 }
-NO_STEP = {"pram", "addNoise", "rankSwap", "shuffle", "LocalRecProg", "dataGen", "undolast", "mafast", "swappNum"}
 LARGEST = 1 << 24  # bytes of a script
 
 
@@ -156,6 +175,11 @@ class _Script:
             own["aggregate"] = measure
         self.steps.append({"microaggregate": {"attributes": names, **own}})
 
+    def remove(self, call: RCall) -> None:
+        """`removeDirectID`: columns that are left out."""
+        for name in self._columns(call.argument("var", place=0)):
+            self.attributes[name]["role"] = "identifier"
+
     def _one(self, call: RCall, *names: str) -> str | None:
         found = self._columns(call.argument(*names, place=3 if call.name == "topBotCoding" else 0))
         return found[0] if len(found) == 1 else None
@@ -168,4 +192,5 @@ STEPS: dict[str, Callable[[_Script, RCall], None]] = {
     "localSuppression": _Script.cells,
     "kAnon": _Script.cells,
     "microaggregation": _Script.microaggregate,
+    "removeDirectID": _Script.remove,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oboro.measure.identifiers import Finding
-from oboro.measure.identifying.held_identifiers import held_identifiers
+from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
 from oboro.recipe.roles.column_forms import holds_ranges, identifier_found, is_code, is_serial, prose, tells_sex
 from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
@@ -53,12 +53,19 @@ def _by_form(name: str, column: Column, findings: list[Finding]) -> FirstLook | 
     looked_into = findings or is_nested(column.values.type)
     held = held_identifiers(name, column.values, column.counts) if looked_into else []
     if plain := next((one for one in held if one.plain), None):  # a recipe that releases it would be refused
-        return Role.IDENTIFIER, Message("role.form", kind=plain.kind_name, share=plain.records / len(column))
+        return Role.IDENTIFIER, _formed(plain, column)
     if found is None or found.records < MANY * len(column):
         return None
     if column.kind is not Kind.TEXT and found.records < MOST * len(column):
         return None  # among numbers a few look like something else
-    return Role.IDENTIFIER, Message("role.form", kind=found.kind_name, share=found.records / len(column))
+    return Role.IDENTIFIER, _formed(found, column)
+
+
+def _formed(found: Finding | HeldIdentifiers, column: Column) -> Message:
+    """That values have a form; a name has none, so there the column's own name decides."""
+    if found.kind == "name":
+        return Message("role.by_name")
+    return Message("role.form", kind=found.kind_name, share=found.records / len(column))
 
 
 def _by_name(name: str, column: Column, findings: Sequence[Finding]) -> FirstLook | None:

@@ -33,9 +33,10 @@ _SCALES = {"兆": 12, "十億": 9, "億": 8, "百万": 6, "万": 4, "千": 3}
 _PARTS = "".join(f"(?:(?P<n{power}>{_N}){name})?" for name, power in _SCALES.items())
 _AMOUNT = rf"^満?(?P<yen>¥?)(?P<sign>[-+▲△]?){_PARTS}(?P<n0>{_N})?(?P<unit>円|歳|才|年)?$"
 _DIGIT = r"[0-9]"
-# What values of one column may say together: an age, yen, scaled yen, a year; or nothing.
-_BARE, _AGE, _YEN, _SCALED, _YEARS = 1, 2, 4, 8, 16
-_TOGETHER = (_BARE | _AGE, _BARE | _YEN, _YEN | _SCALED, _BARE | _YEARS)
+# What values of one column may say together: an age, yen, scaled yen, a year, how many years; or nothing.
+_BARE, _AGE, _YEN, _SCALED, _YEARS, _LASTED = 1, 2, 4, 8, 16, 32
+_TOGETHER = (_BARE | _AGE, _BARE | _YEN, _YEN | _SCALED, _BARE | _YEARS, _BARE | _LASTED)
+FIRST_YEAR = 1000  # 38年 is how many years, 1938年 a year
 FURTHEST = 2.0**53
 
 
@@ -58,6 +59,8 @@ def read_written(texts: pa.Array) -> pa.Array | None:
 
     >>> read_written(pa.array(["３９歳", "40", None])).to_pylist(), read_written(pa.array(["350万円", "1,200千円"])).to_pylist()
     ([39, 40, None], [3500000, 1200000])
+    >>> read_written(pa.array(["38年", "5年"])).to_pylist(), read_written(pa.array(["38年", "昭和38年"])) is None
+    ([38, 5], True)
     >>> read_written(pa.array(["350万円", "350"])) is None, read_written(pa.array(["39", "40"])) is None
     (True, True)
     """
@@ -105,7 +108,10 @@ def _numbers(texts: pa.Array, plain: pa.Array) -> pa.Array | None:
     if dated.any():
         found: WrittenDates = written_dates(plain)
         year = dated & found.valid & (found.unit == YEAR)
-        values, says = np.where(year, found.years, values), np.where(year, _YEARS, np.where(dated, 0, says))
+        values, says = (
+            np.where(year, found.years, values),
+            np.where(year, _YEARS, np.where(dated & (says != _LASTED), 0, says)),
+        )
     together = int(np.bitwise_or.reduce(says))
     if not says.all() or not any(together | family == family for family in _TOGETHER):
         return None
@@ -128,7 +134,8 @@ def _amounts(plain: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     yen = unit["円"] | _there(field["yen"])
     counted = unit["歳"] | unit["才"] | unit["年"]
     says = np.where(scaled, _SCALED, np.where(yen, _YEN, _BARE))
-    says = np.where(unit["歳"] | unit["才"], _AGE, np.where(unit["年"], _YEARS, says))
+    years = np.where(values < FIRST_YEAR, _LASTED, _YEARS)
+    says = np.where(unit["歳"] | unit["才"], _AGE, np.where(unit["年"], years, says))
     wrong = ~(there | scaled) | (counted & (scaled | yen | negative))
     return np.where(negative, -values, values), np.where(wrong, 0, says)
 
@@ -153,7 +160,7 @@ def _scaled(texts: pa.Array, power: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit_written(texts: pa.Array) -> str:
-    """What a new number must carry to be read as the others are: 歳 or 円, or nothing.
+    """What a new number must carry to be read as the others are: 歳, 円 or 年, or nothing.
 
     >>> unit_written(pa.array(["39歳", "40歳"])), unit_written(pa.array(["350万円"])), unit_written(pa.array(["39", "40歳"]))
     ('歳', '円', '')
@@ -163,8 +170,9 @@ def unit_written(texts: pa.Array) -> str:
     if read is None or pa.types.is_date(read.type):
         return ""
     says = _amounts(plain_text(known))[1]
-    if (says == _AGE).all():
-        return "歳"
+    for unit, what in (("歳", _AGE), ("年", _LASTED)):
+        if (says == what).all():
+            return unit
     return "円" if (says & (_YEN | _SCALED)).all() else ""
 
 
