@@ -19,7 +19,7 @@ def draw(lines: list[dict[str, Any]], path: Path) -> None:
         {
             "work": one["work"],
             "share": min(max(share, LEAST), MOST),
-            "said": f"{one['measured']:g} {one['unit']} (asked {one['goal']:g})",
+            "said": f"{_written(one['measured'])} {one['unit']} (asked {_written(one['goal'])})",
             "goal": "reached" if one["reached"] else "missed",
         }
         for one in lines
@@ -28,7 +28,7 @@ def draw(lines: list[dict[str, Any]], path: Path) -> None:
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("work:N", sort=None, title=None, axis=alt.Axis(labelLimit=420))
     )
-    scale = alt.Scale(type="log", domain=[LEAST, MOST])
+    scale = alt.Scale(type="log", domain=[LEAST, MOST], nice=False)
     colour = alt.Color(
         "goal:N", scale=alt.Scale(domain=["reached", "missed"], range=["#3b7d6e", "#c2713d"]), title=None
     )
@@ -36,9 +36,11 @@ def draw(lines: list[dict[str, Any]], path: Path) -> None:
         x=alt.X("share:Q", scale=scale, title="share of the goal that was needed (1 = just reached, less is better)"),
         color=colour,
     )
-    words = base.mark_text(align="left", dx=8, fontSize=10).encode(x="share:Q", text="said:N")
+    label = {"align": "left", "dx": 8, "fontSize": 10}
+    halo = base.mark_text(**label, stroke="white", strokeWidth=4).encode(x="share:Q", text="said:N")
+    words = base.mark_text(**label).encode(x="share:Q", text="said:N")
     rule = alt.Chart(alt.Data(values=[{"x": 1}])).mark_rule(strokeDash=[4, 3]).encode(x="x:Q")
-    chart = (rule + points + words).properties(width=620, height=22 * len(rows))
+    chart = (rule + points + halo + words).properties(width=620, height=22 * len(rows))
     path.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
 
 
@@ -47,3 +49,7 @@ def _share(one: dict[str, Any]) -> float | None:
         return None
     share = one["measured"] / one["goal"]
     return float(share if one["less"] else 1 / share)
+
+
+def _written(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}" if abs(value) < 10 else f"{value:.3g}"
