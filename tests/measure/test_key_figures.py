@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.drawing import picks
 
-from oboro.measure.key_figures import LOSSES, key_figures
+from oboro.measure.key_figures import LOSSES, Loss, key_figures
 from oboro.measure.risk import risk
 from oboro.measure.utility import utility
 from oboro.table.dataset import Column, Dataset
@@ -38,7 +39,24 @@ def test_key_figures_are_those_of_the_report(case):
     found = key_figures(before, after, quasi, trees)
     measured = utility(before, after, quasi=quasi, hierarchies=trees)
     whole = {one.name: one.value for one in measured if one.column is None and one.value is not None}
-    assert found.losses == {name: whole[name] for name in LOSSES if name in whole}
+    assert {one.name: one.value for one in found.losses} == pytest.approx(
+        {one: whole[one] for one in LOSSES if one in whole}
+    )
+    for one in found.losses:
+        unknown = [
+            other.column for other in measured if other.name == one.name and other.column and other.value is None
+        ]
+        assert list(one.unknown) == unknown
+        assert one.known == len(quasi) - len(unknown)
     for data, figures in ((before, found.risk_before), (after, found.risk)):
         one = risk(data, quasi=quasi)
         assert figures == (one.prosecutor_max, one.prosecutor_mean, one.uniques)
+
+
+def test_a_loss_that_knows_nothing_of_most_columns_is_not_said_as_if_it_were_small():
+    known = Loss.over("ncp", {"age": 0.5, "sex": 0.1})
+    some = Loss.over("ncp", {"age": 0.5, "sex": None})
+    most = Loss.over("ncp", {"age": 0.0, "sex": None, "job": None})
+    said = [one.said().say("en") for one in (known, some, most) if one]
+    assert said == ["NCP 30 %", "NCP 50 % (without 'sex')", "NCP unknown for 2 of 3 columns"]
+    assert Loss.over("ncp", {"age": None}) is None

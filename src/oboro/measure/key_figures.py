@@ -10,17 +10,48 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oboro.errors import listing
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import is_star
 from oboro.table.rows.row_origins import same_rows
+from oboro.text import Message
 from oboro.verifier.classes import class_sizes
 
-__all__ = ["LOSSES", "KeyFigures", "key_figures", "mean_known", "mean_over_rows", "suppressed_records"]
+__all__ = ["LOSSES", "KeyFigures", "Loss", "key_figures", "mean_known", "mean_over_rows", "suppressed_records"]
 
 LOSSES = ("ncp", "generalization_intensity", "suppressed_cells")
 RiskFigures = tuple[float | None, float | None, int]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The mean of a loss over the columns of which it is known, and the columns of which it is not: they may have lost
+    everything, so 0 % of the others would read as no loss at all."""
+
+    name: str
+    value: float
+    known: int
+    unknown: tuple[str, ...] = ()
+
+    @classmethod
+    def over(cls, name: str, columns: Mapping[str, float | None]) -> Loss | None:
+        """From the loss of each column; nothing where it is known of none."""
+        mean = mean_known(columns.values())
+        unknown = tuple(column for column, value in columns.items() if value is None)
+        return None if mean is None else cls(name, mean, len(columns) - len(unknown), unknown)
+
+    def said(self) -> Message:
+        """As a part of the line of a summary."""
+        title, unknown = Message(f"measure.{self.name}.title"), len(self.unknown)
+        if unknown > self.known:
+            columns = unknown + self.known
+            return Message("report.summary.measure_unknown", title=title, unknown=unknown, columns=columns)
+        if not unknown:
+            return Message("report.summary.measure", title=title, value=self.value)
+        without = Message("measure.note.without", columns=listing(list(self.unknown)))
+        return Message("report.summary.measure_without", title=title, value=self.value, note=without)
 
 
 @dataclass(frozen=True)
@@ -32,7 +63,7 @@ class KeyFigures:
 
     risk_before: RiskFigures
     risk: RiskFigures
-    losses: Mapping[str, float]
+    losses: tuple[Loss, ...]
 
 
 def key_figures(
@@ -40,16 +71,17 @@ def key_figures(
 ) -> KeyFigures:
     """Measure them over `quasi`, columns that both tables have; `hierarchies` are bound to the original columns."""
     rows = same_rows(original, released)
-    shares, levels, stars = [], [], 0.0
+    shares: dict[str, float | None] = {}
+    levels: dict[str, float | None] = {}
+    stars: dict[str, float | None] = {}
     for name in quasi:
         recoded = RecodedColumn.of(original[name], released[name], hierarchies.get(name), rows)
-        shares.append(mean_over_rows(recoded.share, recoded))
-        levels.append(mean_over_rows(recoded.relative_level, recoded))
-        stars += float(recoded.released.counts[recoded.stars].sum())
-    cells = released.rows * len(quasi)
-    found = zip(LOSSES, (mean_known(shares), mean_known(levels), stars / cells if cells else None), strict=True)
-    losses = {name: value for name, value in found if value is not None}
-    return KeyFigures(_risk(original, quasi), _risk(released, quasi), losses)
+        shares[name] = mean_over_rows(recoded.share, recoded)
+        levels[name] = mean_over_rows(recoded.relative_level, recoded)
+        gone = float(recoded.released.counts[recoded.stars].sum())
+        stars[name] = gone / released.rows if released.rows else None
+    found = map(Loss.over, LOSSES, (shares, levels, stars))
+    return KeyFigures(_risk(original, quasi), _risk(released, quasi), tuple(filter(None, found)))
 
 
 def mean_over_rows(scores: np.ndarray, recoded: RecodedColumn) -> float | None:

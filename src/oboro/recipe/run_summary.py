@@ -74,11 +74,8 @@ def _figures(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]
     trees = bound_hierarchies(release.original, release.given)
     found = key_figures(release.original, release.worked.data, quasi, trees)
     yield from _risk(release, found, quasi)
-    losses = [
-        _said("measure", title=Message(f"measure.{name}.title"), value=value) for name, value in found.losses.items()
-    ]
-    if losses:
-        yield "loss", _said("loss_said", measures=losses)
+    if found.losses:
+        yield "loss", _said("loss_said", measures=[one.said() for one in found.losses])
 
 
 def _risk(release: Release, found: KeyFigures, quasi: list[str]) -> Iterator[tuple[str, Message]]:

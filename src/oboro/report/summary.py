@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from oboro.measure.key_figures import LOSSES
+from oboro.measure.key_figures import LOSSES, Loss
 from oboro.report.released_alone.series_section import series_said
 from oboro.report.sections.attacks_section import beaten, too_few
 from oboro.report.sections.exposure_section import secrets_said, standing_alone
@@ -16,7 +16,6 @@ from oboro.text.chosen_levels_said import summary_words as _m
 from oboro.text.lines import labelled
 
 if TYPE_CHECKING:
-    from oboro.measure.metrics import Measure
     from oboro.report.report import Report
 
 __all__ = ["summary"]
@@ -104,20 +103,14 @@ def _linked(report: Report) -> Iterator[Message]:
 
 
 def _loss(report: Report) -> Iterator[Message]:
-    found = {one.name: one for one in report.utility if one.column is None and one.value is not None}
-    measures = [_measure(found[name], _mostly_unknown(report, name)) for name in LOSSES if name in found]
-    if measures:
-        yield _m("loss_said", measures=measures)
+    found = [_lost(report, name) for name in LOSSES]
+    if said := [one.said() for one in found if one is not None]:
+        yield _m("loss_said", measures=said)
 
 
-def _mostly_unknown(report: Report, name: str) -> bool:
-    """Whether a figure knows nothing of most columns: 0 % of the one that stayed as it was would read as no loss at all."""
-    known = [one.value is not None for one in report.utility if one.name == name and one.column is not None]
-    return 2 * sum(known) < len(known)
-
-
-def _measure(one: Measure, mostly_unknown: bool) -> Message:
-    """A figure, and the columns of which it knows nothing: they may have lost everything."""
-    without = [note for note in one.notes if note.id == "measure.note.without"]
-    kind = "measure_unknown" if without and mostly_unknown else "measure_without" if without else "measure"
-    return _m(kind, title=one.title, value=one.value, **({"note": without[0]} if without else {}))
+def _lost(report: Report, name: str) -> Loss | None:
+    """A loss over all columns, as the report has it, and of how many columns it knows."""
+    whole = [one.value for one in report.utility if one.name == name and one.column is None]
+    each = {one.column: one.value for one in report.utility if one.name == name and one.column is not None}
+    unknown = tuple(column for column, value in each.items() if value is None)
+    return None if not whole or whole[0] is None else Loss(name, whole[0], len(each) - len(unknown), unknown)
