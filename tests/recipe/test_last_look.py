@@ -266,3 +266,63 @@ def test_a_wrong_acceptance_is_told_once(accept: Any, said: list[str]) -> None:
     with pytest.raises(RecipeError) as error:
         oboro.Recipe(attributes=ATTRIBUTES, steps=STEPS, accept=accept)
     assert str(error.value).splitlines()[1:] == [f"  {one}" for one in said]
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [
+        {},
+        {"maximum_risk": 1.0},
+        {"records_at_risk": {"risk": 0.2, "share": 1.0}},
+        {"t_closeness": {"disease": 0.9}},
+        {"l_diversity": {"disease": 1}},
+    ],
+)
+def test_a_promise_that_asks_nothing_of_groups_covers_no_column(demand: dict[str, Any]) -> None:
+    table = pd.DataFrame({"age": range(30), "disease": ["flu", "cold"] * 15})
+    roles = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
+    recipe = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 1, **demand}}])
+    with pytest.raises(SingledOutError, match="30 of 30 records are unique.*k = 1"):
+        recipe.run(table)
+    accepted = oboro.Recipe(**recipe.model_dump() | {"accept": [{"unique_on": ["age"], "because": "so"}]})
+    assert accepted.run(table).last_look.accepted[0].people == 30
+
+
+@pytest.mark.parametrize(
+    "demand", [{"maximum_risk": 0.5}, {"l_diversity": {"disease": 2}}, {"alpha": {"disease": 0.5}}]
+)
+def test_other_demands_than_k_cover_columns_too(demand: dict[str, Any]) -> None:
+    table = pd.DataFrame({"age": [n // 2 for n in range(30)], "disease": ["flu", "cold"] * 15})
+    roles = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
+    release = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 1, **demand}}]).run(table)
+    assert release.last_look.columns == ()
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        {"shuffle": {"attributes": ["job", "disease"]}},
+        {"swap": {"attributes": ["job", "disease"], "method": "random", "together": True}},
+        {"swap": {"attribute": "job", "method": "random", "fraction": 0.1}},
+        {"swap": {"attribute": "job", "method": "random", "within": ["pair"]}},
+    ],
+)
+def test_what_moves_together_or_hardly_at_all_is_looked_at(moved: dict[str, Any]) -> None:
+    people = range(40)
+    table = pd.DataFrame(
+        {
+            "sex": ["F", "M"] * 20,
+            "job": [f"job {n}" for n in people],
+            "pair": [f"pair {max(n, 4)}" for n in people],
+            "disease": [f"case {n}" for n in people],
+        }
+    )
+    roles = {"sex": "quasi", "job": "other", "pair": "identifier", "disease": "sensitive"}
+    recipe = {
+        "attributes": {name: {"role": role} for name, role in roles.items()},
+        "steps": [moved, {"drop_columns": {"attributes": ["pair"]}}, {"k_anonymize": {"k": 5}}],
+    }
+    with pytest.raises(SingledOutError, match="'job' 40"):
+        oboro.Recipe(**recipe).run(table)
+    alone = {"shuffle": {"attributes": ["job"]}}  # then nobody knows whose a job is
+    assert oboro.Recipe(**recipe | {"steps": [moved, alone, *recipe["steps"][1:]]}).run(table).last_look.columns == ()

@@ -106,6 +106,15 @@ class Technique(Parameters):
         return self.traits.random
 
     @property
+    def moved_together(self) -> tuple[str, ...]:
+        """Columns whose values chance moved among the records in one piece: beside one another they stand as before."""
+        return ()
+
+    def left_in_place(self, facts: Mapping[str, Any], rows: int) -> tuple[str, ...]:
+        """Columns in which chance left half of the values or more where they were."""
+        return ()
+
+    @property
     def repeatable(self) -> bool:
         """Whether a seed repeats it; differential privacy draws from the system, whatever the seed is."""
         return not self.spends()

@@ -48,6 +48,11 @@ class Shuffle(Technique):
         return names if self.attributes is None else super().reads(names)
 
     @property
+    def moved_together(self) -> tuple[str, ...]:
+        """All that it names, where these are several."""
+        return self.attributes if self.attributes is not None and len(self.attributes) > 1 else ()
+
+    @property
     def record_by_record(self) -> bool:
         """Whole records change places, nothing else."""
         return self.attributes is None

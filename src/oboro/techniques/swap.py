@@ -72,6 +72,15 @@ class Swap(OnColumns):
             raise ValueError(Message("error_technique.together"))
         return self
 
+    @property
+    def moved_together(self) -> tuple[str, ...]:
+        """All of them, if the recipe says so."""
+        return self.names if self.together else ()
+
+    def left_in_place(self, facts: Mapping[str, Any], rows: int) -> tuple[str, ...]:
+        """Those of a small `fraction`, or of groups so small that most values stay."""
+        return tuple(name for name, moved in facts["moved"].items() if 2 * moved <= rows)
+
     def run(self, work: Work) -> Outcome:
         """Decide for each row whose value it gets; only codes move. O(n log n) a column."""
         data = work.data

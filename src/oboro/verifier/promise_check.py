@@ -30,6 +30,11 @@ class Promise:
     exempt: bool = False
     """Whether the suppressed records (`*` in every column) are asked for nothing; the verification then says so."""
 
+    @property
+    def covers(self) -> bool:
+        """Whether nobody may stand alone by its columns for all that it says; `k: 1` promises nothing of who a record is."""
+        return any(model.limits_classes for model in self.models)
+
     @at_the_door
     def verify(self, data: Dataset, person: Column | None = None, *, strict: bool = False) -> Verification:
         """Judge the released table as it is now; people are counted where it is known whose each row is (`person`).

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oboro.errors import PromiseError
 from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
-from oboro.recipe.before_writing.last_look_before_writing import changed_by
+from oboro.recipe.before_writing.last_look_before_writing import pseudonymized
 from oboro.table.schema import Role
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
@@ -46,7 +46,7 @@ def identifiers_before_writing(
     Raises a `PromiseError` where most of a column are identifiers of several people, unless the recipe accepts it. Of a column that
     stays in a large file only the `first` rows are looked at.
     """
-    pseudonyms = changed_by(steps, "pseudonymisation")
+    pseudonyms = pseudonymized(steps)
     names = [name for name in released if name not in pseudonyms]
     unread = [name for name in names if isinstance(released[name], UnreadColumn)]
     held = {name: _held(name, released[name]) for name in names if name not in unread}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from oboro.errors import SingledOutError
 from oboro.measure.exposure.last_look import Acceptance, LastLook, last_look
@@ -37,20 +38,34 @@ def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], step
     A column is protected where a promise covers it, or where its values are random. A sensitive column is the secret itself, which
     the attacker does not know. Nobody knows a pseudonym without the key.
     """
-    covered = {*schema.sensitive, *changed_by(steps, "random"), *changed_by(steps, "pseudonymisation")}
-    for promise in promises:
+    covered = {*schema.sensitive, *nobodys(steps), *pseudonymized(steps)}
+    for promise in filter(attrgetter("covers"), promises):
         covered.update(promise.quasi)
     return [name for name in data if name not in covered]
 
 
-def changed_by(steps: Sequence[StepRecord], how: Literal["random", "pseudonymisation"]) -> set[str]:
-    """The columns whose values random steps changed, or those that were pseudonymized."""
+def nobodys(steps: Sequence[StepRecord], beside: Collection[str] | None = None) -> set[str]:
+    """The columns whose values are not those of their records any more: chance changed or moved them.
+
+    Not those in which most values stayed, nor those that were moved together, because there each row tells the rest of its
+    piece as before. `beside`: only pieces that hold one of these columns count as moved together.
+    """
     found: set[str] = set()
-    for step in steps:
-        traits = step.technique.traits
-        if traits.random if how == "random" else traits.opinion == how:
-            found |= {*(step.changed or ()), *(step.facts.get("attributes") or ())}
+    for step in filter(attrgetter("traits.random"), steps):
+        technique, piece = step.technique, step.technique.moved_together
+        whole = piece if beside is None or not set(beside).isdisjoint(piece) else ()
+        found |= _touched(step).difference(whole, technique.left_in_place(step.facts, step.rows_before))
     return found
+
+
+def pseudonymized(steps: Sequence[StepRecord]) -> set[str]:
+    """The columns that were replaced by pseudonyms."""
+    found = [_touched(step) for step in steps if step.technique.traits.opinion == "pseudonymisation"]
+    return set().union(*found)
+
+
+def _touched(step: StepRecord) -> set[str]:
+    return {*(step.changed or ()), *(step.facts.get("attributes") or ())}
 
 
 def look_before_writing(
@@ -66,7 +81,7 @@ def look_before_writing(
     """Look at the release; raise a `SingledOutError` where unprotected columns single out somebody whom no `accept` covers."""
     wanted = [Acceptance(tuple(one.unique_on), one.because) for one in accept]
     promised = [tuple(filter(data.__contains__, one.quasi)) for one in promises]
-    pseudonyms = filter(changed_by(steps, "pseudonymisation").__contains__, data)
+    pseudonyms = filter(pseudonymized(steps).__contains__, data)
     facts: dict[str, Any] = {"pseudonyms": tuple(pseudonyms), "promised": tuple(filter(None, promised))}
     names = unprotected(data, schema, promises, steps)
     if not names:
@@ -75,7 +90,8 @@ def look_before_writing(
         return LastLook((), everybody, person is not None, unique=0, refused=0, unneeded=unneeded, **facts)
     found = last_look(_looked_at(data, source, person), names, wanted, **facts)
     if found.refused:
-        raise SingledOutError(_refusal(found))
+        idle = {name for promise in promises if not promise.covers for name in promise.quasi}
+        raise SingledOutError(_refusal(found, asked_for_nothing=not idle.isdisjoint(names)))
     return found
 
 
@@ -111,7 +127,7 @@ def _looked_at(data: Dataset, source: Source | None, person: Column | None) -> L
     return LookedAt(data, read, known.names, partial(known.of_rows, data.origin), person)
 
 
-def _refusal(found: LastLook) -> Message:
+def _refusal(found: LastLook, *, asked_for_nothing: bool) -> Message:
     kind = "people" if found.counts_people else "records"
     worst = [
         Message("error_exposure.singled_out_by", columns=one.columns, people=one.people) for one in found.worst[:SHOWN]
@@ -124,4 +140,5 @@ def _refusal(found: LastLook) -> Message:
         columns=found.columns,
         worst=worst,
         accept=", ".join(suffices),
+        idle=[Message("error_exposure.k_of_one")] if asked_for_nothing else [],
     )

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
-from oboro.recipe.before_writing.last_look_before_writing import changed_by
+from oboro.recipe.before_writing.last_look_before_writing import nobodys
 from oboro.table.distinct_people import person_of_rows
 from oboro.text import Message
 from oboro.verifier.strict_reading import read_strictly
@@ -47,8 +47,8 @@ def spelled_said(release: Release, secrets: Collection[str]) -> list[Message]:
 
 def _told_by_classes(release: Release, secrets: Collection[str]) -> tuple[list[str], list[str]]:
     """The quasi-identifiers, and those of the secrets of which classes of equal records tell something."""
-    random = changed_by(release.steps, "random")
     released = release.worked.data
+    random = nobodys(release.steps, beside=release.given.quasi)
     names = [name for name in released if name in secrets and name not in random]
     quasi = [name for name in release.given.quasi if name in released]
     by_candidates = any(map(attrgetter("counts_candidates"), release.verification.verdicts))

@@ -53,6 +53,11 @@ class Model(Parameters):
         """Whether two classes that keep it keep it when they are joined."""
         return True
 
+    @property
+    def limits_classes(self) -> bool:
+        """Whether it asks anything of how many share a class; nobody is protected where no model of a promise does."""
+        return True
+
     def folding(self, folds: Sequence[Fold]) -> Self:
         """The same model; of a sensitive column: values that differ only in what is folded count as one."""
         return self
@@ -101,6 +106,11 @@ class KAnonymity(Model):
     k: int = Field(ge=1)
     """every class must have at least this many records, or people where it is known whose records they are"""
 
+    @property
+    def limits_classes(self) -> bool:
+        """A class of one is allowed where k is 1."""
+        return self.k > 1
+
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         return classes.sizes, classes.sizes < self.k
 
@@ -112,6 +122,11 @@ class SensitiveModel(Model):
     """the sensitive column"""
     fold: tuple[Fold, ...] = ()
     """which differences of writing do not make another value: space, case, unicode, number"""
+
+    @property
+    def limits_classes(self) -> bool:
+        """A class of one has one value: is that too few?"""
+        return bool(getattr(self, "l", 1) > 1)
 
     def folding(self, folds: Sequence[Fold]) -> Self:
         """The same model; values that differ only in what is folded count as one."""

@@ -187,6 +187,11 @@ class KMap(PopulationModel):
     k: int = Field(ge=1)
     """every class must match at least this many people in the population"""
 
+    @property
+    def limits_classes(self) -> bool:
+        """Every class matches one person."""
+        return self.k > 1
+
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         people = self._matching(classes).least
         return people, people < self.k
@@ -211,6 +216,11 @@ class DeltaPresence(PopulationModel):
     """the least share"""
     high: float = Field(default=1.0, ge=0, le=1)
     """the greatest share"""
+
+    @property
+    def limits_classes(self) -> bool:
+        """Everybody in the population may be in the table."""
+        return self.high < 1
 
     @model_validator(mode="after")
     def _fits(self) -> DeltaPresence:

@@ -30,6 +30,11 @@ class MaximumRisk(Model):
     risk: float = Field(gt=0, le=1)
     """the greatest re-identification risk allowed for any record"""
 
+    @property
+    def limits_classes(self) -> bool:
+        """A class of one has the risk 1."""
+        return self.risk < 1
+
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         risks = 1 / np.maximum(classes.sizes, 1)
         return risks, risks > self.risk
@@ -49,6 +54,11 @@ class AverageRisk(Model):
 
     risk: float = Field(gt=0, le=1)
     """the greatest mean re-identification risk allowed"""
+
+    @property
+    def limits_classes(self) -> bool:
+        """Where all stand alone, the mean is 1."""
+        return self.risk < 1
 
     def judge(self, classes: Classes) -> Verdict:
         """Judge the table; where records are suppressed, the verdict gives both means."""

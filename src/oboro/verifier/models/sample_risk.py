@@ -46,6 +46,11 @@ class RecordsAtRisk(Model):
     risk: float = Field(gt=0, le=1)
     """the risk above which a record counts"""
 
+    @property
+    def limits_classes(self) -> bool:
+        """All may be at the highest risk where the share or the risk is 1."""
+        return self.share < 1 and self.risk < 1
+
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         return _at_risk(classes, 1 / np.maximum(classes.sizes, 1) > self.risk, self.share)
 
@@ -58,6 +63,11 @@ class SampleUniqueness(Model):
 
     share: float = Field(ge=0, le=1)
     """the greatest share of the records that may be unique"""
+
+    @property
+    def limits_classes(self) -> bool:
+        """All may stand alone where the share is 1."""
+        return self.share < 1
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         return _at_risk(classes, classes.sizes <= 1, self.share)
@@ -81,6 +91,11 @@ class PopulationUniqueness(Model):
     """which part of the population the table is"""
     estimator: UniquenessEstimator = "dankar"
     """dankar (the rule that chooses one), zayatz, pitman or snb"""
+
+    @property
+    def limits_classes(self) -> bool:
+        """All may be unique where the share is 1."""
+        return self.share < 1
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         found = unique_share(classes.sizes, self.fraction, self.estimator)
@@ -120,6 +135,11 @@ class EstimatedKMap(Model):
     """how likely a class that matches only k people may be taken for larger"""
     estimator: CellEstimator = "poisson"
     """how many of k people a sample has: poisson, or zero_truncated where it has at least one"""
+
+    @property
+    def limits_classes(self) -> bool:
+        """Every class matches one person."""
+        return self.k > 1
 
     @property
     def required(self) -> float:

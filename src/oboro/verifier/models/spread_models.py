@@ -134,6 +134,11 @@ class AlphaK(SensitiveModel):
     value: Value | None = None
     """the one value that counts, compared by what it means in the column; without it every value counts, missing too"""
 
+    @property
+    def limits_classes(self) -> bool:
+        """In a class of one a value has the share 1."""
+        return self.alpha < 1 and self.value is None
+
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
         every = super().describe()
