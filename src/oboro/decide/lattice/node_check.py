@@ -181,7 +181,7 @@ class NodeChecker:
         """
         assert all(map(self.can_check, chosen)), "a node finer than what the tuples were joined by"
         if self.problem.rules:
-            verdicts = self.rolled_rules.judge(np.array(chosen, dtype=np.int64))
+            verdicts = self.rolled_rules.judge(np.array(chosen, dtype=np.int64), self.problem.loss.fold(hurdle))
             return [self.problem.node_of_verdicts(*one, hurdle) for one in zip(chosen, *verdicts, strict=True)]
         if self.columns is not None:
             return self.columns.check(self, chosen, hurdle)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from math import fsum, inf, prod
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from oboro.decide.lattice.suppression.size_limits import SizeLimit
     from oboro.decide.lattice.worth.class_payments import ClassEarnings
 
-__all__ = ["Node", "Problem"]
+__all__ = ["WRONG_BY", "Node", "Problem"]
 
+WRONG_BY = 1e-9  # what bounds that were added up in another order differ by at most
 MANY_ROWS = 400_000  # below, checking distinct tuples is at least as fast as reading rows in slices
 
 
@@ -253,8 +255,19 @@ class Problem:
     def _bounds(self) -> tuple[list[list[float]], list[list[float]]]:
         """What a level loses at least, and what each suppressed record adds to it, as the loss folds them."""
         assert isinstance(self.loss, CellLoss)
-        bases, slopes = self.loss.bounds(self.limit)
+        bases, slopes = self.loss.bounds(max(self.limit, 0))
         return [one.tolist() for one in bases], [one.tolist() for one in slopes]
+
+    @cached_property
+    def _level_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same of all levels, attribute after attribute, and where each attribute begins."""
+        bounds = self._bounds
+        return np.array(list(map(list, map(chain.from_iterable, bounds)))).T, np.cumsum([0, *map(len, bounds[0][:-1])])
+
+    def least_lost(self, nodes: np.ndarray) -> np.ndarray:
+        """What each of some nodes loses at least by its levels, and with each suppressed record, as the loss folds it."""
+        lost, first = self._level_bounds
+        return np.asarray(lost[first + nodes].sum(axis=1))
 
     def _least_lost(self, levels: Levels, suppressed: int) -> float:
         """What a node loses at least with so many suppressed, as the loss folds it."""

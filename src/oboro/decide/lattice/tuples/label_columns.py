@@ -17,7 +17,7 @@ import numpy as np
 from oboro.decide.lattice.kernels.columns.column_counts import EXACT, UNKNOWN, count_columns
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
-from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.problem import WRONG_BY, Node, Problem
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.tuples.rolled_up import Ladders, NodeCounts
 
@@ -28,7 +28,6 @@ __all__ = ["LabelColumns"]
 
 MOST = 1 << 18  # tuples, above which columns no longer stay near the processor
 ROOM = 1 << 28  # bytes for all columns
-SAFELY = 1e-9  # whoever adds in another order finds the same nodes above a hurdle
 LARGE = 1 << 16  # labels of a level, or a k, that two bytes do not number
 
 
@@ -58,10 +57,6 @@ class LabelColumns:
         narrow = np.uint8 if 2 * problem.k < 1 << 8 else np.uint16
         self.weights = np.minimum(tuples.weights, problem.k).astype(narrow)
         self.classes = min(len(tuples), problem.rows // problem.k + max(problem.limit, 0))
-        assert isinstance(problem.loss, CellLoss)
-        bounds = problem.loss.bounds(max(problem.limit, 0))
-        self.lost = np.stack(list(map(np.concatenate, bounds)), axis=1)
-        self.first_lost = np.cumsum([0, *(len(part) for part in bounds[0][:-1])])
         size = 2 << len(tuples).bit_length()
         self.scratch = _Scratch(len(tuples), size, min(2 << self.classes.bit_length(), size), narrow)
 
@@ -95,9 +90,9 @@ class LabelColumns:
         tallies, found = np.zeros((*nodes.shape, loss.width), np.int64), np.zeros((len(nodes), 3), np.int64)
         read = self.tuples.codes, self.tuples.offsets, self.ladders.first, self.ladders.steps
         held = self.columns, self.first, self.ladders.labels, self.weights
-        k, lost = self.problem.k, self.lost[self.first_lost + nodes].sum(axis=1)
+        k, lost = self.problem.k, self.problem.least_lost(nodes)
         written = own.keys, own.counts, own.slots, tallies, found
-        count_columns(nodes, *held, *read, k, most, self.classes, lost, hurdle + SAFELY, *written)
+        count_columns(nodes, *held, *read, k, most, self.classes, lost, hurdle + WRONG_BY, *written)
         known, gone, kept = found.T
         few = (known == EXACT) & (gone > 0) & (gone < self.problem.k)  # then the smallest class decides
         sizes = np.zeros((len(nodes), 6), np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import log
+from math import inf, log
 from threading import Lock, local
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from oboro.decide.lattice.kernels.rolled_counts import DIRECT, HASHES
 from oboro.decide.lattice.kernels.rules.class_parts import FinerClasses, KeyReading, Room, join_classes
 from oboro.decide.lattice.kernels.rules.judged_nodes import RuleArrays, judge_nodes
 from oboro.decide.lattice.objective import CellLoss
-from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.problem import WRONG_BY, Problem
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.tuples.fused_digits import FusedDigits
 from oboro.decide.lattice.tuples.rolled_up import FinerNodes, Ladders
@@ -43,7 +43,7 @@ class NodeVerdicts(NamedTuple):
     sums: np.ndarray
     """See `judge_nodes`."""
     tallies: np.ndarray
-    """The suppressed records by attribute and by what they cost, where they are not too many."""
+    """The suppressed records by attribute and by what they cost, where they are not too many and the node may still win."""
 
 
 def combinations(rules: Sequence[Rule], secrets: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -187,14 +187,16 @@ class RolledRules:
         self.seen.owners[: order.size] = np.cumsum(new) - 1
         return order, firsts, combined
 
-    def judge(self, nodes: np.ndarray) -> NodeVerdicts:
-        """Judge some nodes."""
+    def judge(self, nodes: np.ndarray, hurdle: float = inf) -> NodeVerdicts:
+        """Judge some nodes. What the suppressed cost is not counted for nodes that lose more than `hurdle`, as the loss folds it."""
         for finer in self.finer.wanted(nodes, len(self.tuples)):
             self.keep(finer)
         loss, problem = self.problem.loss, self.problem
-        width = loss.width if isinstance(loss, CellLoss) else 1
+        width, lost, above = 1, np.zeros((len(nodes), 2)), -inf  # other losses are not counted by cost
+        if isinstance(loss, CellLoss):
+            width, lost, above = loss.width, problem.least_lost(nodes), hurdle + WRONG_BY
         found = NodeVerdicts(np.empty((len(nodes), 8), np.int64), np.zeros((*nodes.shape, width), np.int64))
-        asked = problem.k, problem.limit, problem.relaxed, self.rules, self.scratch.room
+        asked = problem.k, problem.limit, problem.relaxed, self.rules, self.scratch.room, lost, above
         judge_nodes(nodes, self.seen, self.reading, self.codes, self.steps, *asked, found.tallies, found.sums)
         return found
 

@@ -50,6 +50,8 @@ def judge_nodes(
     exempt: bool,
     rules: RuleArrays,
     room: Room,
+    lost: np.ndarray,
+    hurdle: float,
     tally: np.ndarray,
     out: np.ndarray,
 ) -> None:
@@ -57,37 +59,57 @@ def judge_nodes(
 
     Gives in `out` how it was judged, the suppressed records (at least, where it fails), how many go in every finer node,
     the classes, the kept ones, the squared sizes of all and of the kept ones, and whether the suppressed are a safe class; in
-    `tally[a, step]` the suppressed by what they cost, where they are at most `most`. Costs are read as in `count_nodes`.
+    `tally[a, step]` the suppressed by what they cost, unless they are more than `most`, or `lost` (by the levels, and at least for
+    each suppressed record) is more than `hurdle`. Costs are read as in `count_nodes`.
     """
     width, sums = rules.combined.shape[1], room.sums
     for m in range(nodes.shape[0]):
         begin, end, found = number_classes(nodes[m], finer, reading, room)
-        out[m, 0], out[m, 1], out[m, 7] = JUDGED, 0, 1
-        out[m, 3], out[m, 4], out[m, 5], out[m, 6] = found, 0, 0, 0
+        squares, small = np.int64(0), np.int64(0)
         for c in range(found):
-            out[m, 5] += sums[c] * sums[c]
-            if sums[c] < k:
-                out[m, 1] += sums[c]
-        out[m, 2] = out[m, 1]
+            squares += sums[c] * sums[c]
+            small += sums[c] * (sums[c] < k)
+        out[m, 0], out[m, 1], out[m, 2], out[m, 3] = JUDGED, small, small, found
+        out[m, 4], out[m, 5], out[m, 6], out[m, 7] = 0, squares, 0, 1
         if out[m, 1] > most:
             out[m, 0] = FAILS
             continue
         few = (found + 1) * width <= room.rows.size
         if few:
             count_values(begin, end, found, k, width, finer, room)
+            _judge_counted(found, k, most, rules, room, out[m])
         else:
             order_by_class(end - begin, found, room.places)
-        _judge(begin, found, k, most, few, finer, rules, room, out[m])
+            _judge_gathered(begin, found, k, most, finer, rules, room, out[m])
         if out[m, 0] != JUDGED or out[m, 1] == 0 or out[m, 1] > most:
             continue
-        if not exempt:
-            _ask_suppressed(begin, found, k, few, finer, rules, room, out[m])
-        for c in range(found):
-            if sums[c] < 0:
-                i = room.firsts[c]
-                for a in range(nodes.shape[1]):
-                    place = reading.first[a, nodes[m, a]] - reading.offsets[a] + np.int64(codes[i, a])
-                    tally[m, a, steps[place]] -= sums[c]
+        if few and not exempt:
+            _ask_counted(k, rules, room, out[m])
+        elif not exempt:
+            _ask_gathered(begin, found, k, finer, rules, room, out[m])
+        if lost[m, 0] + out[m, 1] * lost[m, 1] <= hurdle:
+            _tally(nodes[m], found, reading, codes, steps, room, tally[m])
+
+
+@kernel(inner=True, bare=True)
+def _tally(
+    node: np.ndarray,
+    found: int,
+    reading: KeyReading,
+    codes: np.ndarray,
+    steps: np.ndarray,
+    room: Room,
+    out: np.ndarray,
+) -> None:
+    """Add up the records of classes that go, whose records are negative. O(classes + classes that go · attributes)."""
+    sums, firsts, chosen, n = room.sums, room.firsts, room.places[2], 0
+    for c in range(found):
+        chosen[n] = c
+        n += sums[c] < 0
+    for a in range(node.size):
+        begin = reading.first[a, node[a]] - reading.offsets[a]
+        for j in range(n):
+            out[a, steps[begin + np.int64(codes[firsts[chosen[j]], a])]] -= sums[chosen[j]]
 
 
 @kernel(inner=True, bare=True)
@@ -135,37 +157,54 @@ def ask(n: int, size: int, k: int, least: bool, rules: RuleArrays, held: np.ndar
 
 
 @kernel(inner=True, bare=True)
-def _judge(
-    begin: int,
-    found: int,
-    k: int,
-    most: int,
-    few: bool,
-    finer: FinerClasses,
-    rules: RuleArrays,
-    room: Room,
-    out: np.ndarray,
-) -> None:
-    """Judge the classes; the records of those that go become negative. Ends as soon as the node fails with every finer one."""
-    held, some, rows, sums, places = room.held, room.some, room.rows, room.sums, room.places
-    width = rules.combined.shape[1]
+def _judge_counted(found: int, k: int, most: int, rules: RuleArrays, room: Room, out: np.ndarray) -> None:
+    """Judge the classes after `count_values`; the records of those that go become negative, and their values are counted with those
+    of the small classes. Ends as soon as the node fails with every finer one.
+
+    Not one loop with `_judge_gathered`: where an array may be the one or the other, each class takes three times as long.
+    """
+    some, rows, sums, begins, width = room.some, room.rows, room.sums, room.places[1], rules.combined.shape[1]
+    suppressed, surely, kept, squares = out[1], out[2], np.int64(0), np.int64(0)
     for c in range(found):
         size = sums[c]
         if size < k:
             sums[c] = -size
             continue
-        mine = held
-        if few:
-            mine = rows[places[1, c] : places[1, c] + width]
-            n = list_held(mine, some)
-        else:
-            n = gather_parts(c, begin, finer, room, 0)
-        gone = ask(n, size, k, True, rules, mine, room)
+        mine = rows[begins[c] : begins[c] + width]
+        gone = ask(list_held(mine, some), size, k, True, rules, mine, room)
+        if gone == -2:
+            out[0] = OPEN
+            break
+        if gone < 0:
+            kept += 1
+            squares += size * size
+            continue
+        for value in range(width):
+            rows[value] += mine[value]
+        sums[c] = -size
+        suppressed += size
+        surely += gone
+        if surely > most:
+            out[0] = FAILS
+            break
+    out[1], out[2], out[4], out[6] = suppressed, surely, kept, squares
+
+
+@kernel(inner=True, bare=True)
+def _judge_gathered(
+    begin: int, found: int, k: int, most: int, finer: FinerClasses, rules: RuleArrays, room: Room, out: np.ndarray
+) -> None:
+    """As `_judge_counted`, after `order_by_class`, where the counters would be too many."""
+    held, some, sums = room.held, room.some, room.sums
+    for c in range(found):
+        size = sums[c]
+        if size < k:
+            sums[c] = -size
+            continue
+        n = gather_parts(c, begin, finer, room, 0)
+        gone = ask(n, size, k, True, rules, held, room)
         for j in range(n):
-            if few:  # who goes is counted with the small classes
-                rows[some[j]] += mine[some[j]] * (gone >= 0)
-            else:
-                held[some[j]] = 0
+            held[some[j]] = 0
         if gone == -2:
             out[0] = OPEN
             return
@@ -182,23 +221,35 @@ def _judge(
 
 
 @kernel(inner=True, bare=True)
-def _ask_suppressed(
-    begin: int, found: int, k: int, few: bool, finer: FinerClasses, rules: RuleArrays, room: Room, out: np.ndarray
-) -> None:
-    """Whether the suppressed are a class that keeps the rules."""
+def _note_asked(asked: int, out: np.ndarray) -> None:
+    if asked == -2:
+        out[0] = OPEN
+    out[7] = asked == -1
+
+
+@kernel(inner=True, bare=True)
+def _ask_counted(k: int, rules: RuleArrays, room: Room, out: np.ndarray) -> None:
+    """Whether the suppressed are a class that keeps the rules, after `_judge_counted`."""
     if out[1] < k:
         out[7] = 0
         return
-    n, mine, some = 0, room.held, room.some
-    if few:
-        mine = room.rows[: rules.combined.shape[1]]
-        n = list_held(mine, some)
-    for c in range(0 if few else found):
+    mine = room.rows[: rules.combined.shape[1]]
+    _note_asked(ask(list_held(mine, room.some), out[1], k, False, rules, mine, room), out)
+
+
+@kernel(inner=True, bare=True)
+def _ask_gathered(
+    begin: int, found: int, k: int, finer: FinerClasses, rules: RuleArrays, room: Room, out: np.ndarray
+) -> None:
+    """The same after `_judge_gathered`."""
+    if out[1] < k:
+        out[7] = 0
+        return
+    n = 0
+    for c in range(found):
         if room.sums[c] < 0:
             n = gather_parts(c, begin, finer, room, n)
-    kept = ask(n, out[1], k, False, rules, mine, room)
-    for j in range(0 if few else n):
-        room.held[some[j]] = 0
-    if kept == -2:
-        out[0] = OPEN
-    out[7] = kept == -1
+    asked = ask(n, out[1], k, False, rules, room.held, room)
+    for j in range(n):
+        room.held[room.some[j]] = 0
+    _note_asked(asked, out)
