@@ -188,7 +188,7 @@ class RolledRules:
         return order, firsts, combined
 
     def judge(self, nodes: np.ndarray, hurdle: float = inf) -> NodeVerdicts:
-        """Judge some nodes. What the suppressed cost is not counted for nodes that lose more than `hurdle`, as the loss folds it."""
+        """Judge some nodes. What the suppressed cost is only counted where a node loses at most `hurdle`, as the loss folds it."""
         for finer in self.finer.wanted(nodes, len(self.tuples)):
             self.keep(finer)
         loss, problem = self.problem.loss, self.problem
