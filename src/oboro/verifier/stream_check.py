@@ -12,7 +12,7 @@ correspondences of one prefix, and also for somebody who already knows the owner
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ import numpy as np
 from oboro.errors import UsageError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
-from oboro.table.hierarchy import HierarchySpec
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.hierarchy.alone import form_alone
 from oboro.table.values import STAR, is_missing, tells_nothing, texts_of
 from oboro.text import Message
 from oboro.verifier.matching import Relation, correspondence
@@ -62,9 +63,10 @@ class Pairing:
         labels, levels = [], []
         for name in attributes:
             spec = HierarchySpec.model_validate((hierarchies or {}).get(name) or {})
-            texts = _ladder(name, [_text(record[name]) for record in originals], spec, folder)
+            known: dict[Any, str | None] = {}
+            texts = _ladder(name, _texts([record[name] for record in originals], known), spec, folder)
             labels.append(_numbers(texts, missing == "value"))
-            levels.append(_levels(name, texts, [_text(record[name]) for record in released]))
+            levels.append(_levels(name, texts, _texts([record[name] for record in released], known)))
         return Pairing(tuple(labels), np.array(levels).reshape(len(attributes), len(originals)))
 
     def __len__(self) -> int:
@@ -217,6 +219,11 @@ def _text(value: object) -> str | None:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
+def _texts(values: Sequence[Any], known: dict[Any, str | None]) -> list[str | None]:
+    """Values as text; equal ones (1 and 1.0) as the first of them, for they are one value, and released as first seen."""
+    return [known.setdefault(value, _text(value)) for value in values]
+
+
 def _codes(values: Sequence[Any]) -> np.ndarray:
     """Equal values have equal numbers; all that are missing or empty are one."""
     known: dict[Any, int] = {}
@@ -231,17 +238,46 @@ def _people(values: Sequence[Any]) -> np.ndarray:
 
 
 def _ladder(name: str, texts: list[str | None], spec: HierarchySpec, folder: Path) -> list[list[str | None]]:
-    """The labels of each record, level by level, without a last level that is `*` for all."""
-    column = Column.of(texts) if any(text is not None for text in texts) else Column.of([None] * len(texts))
-    if spec == HierarchySpec() or column.values.null_count == len(column.values):
+    """The labels of each record, level by level, without last levels that are `*` for all. A value has those that it has alone."""
+    different = [text for text in dict.fromkeys(texts) if text is not None and text != STAR]
+    if spec == HierarchySpec() or not different:
         return [texts]
-    hierarchy = spec.build(name, column, folder)
+    whole = spec.whole(name, folder)
+    listed = None if whole is None else frozenset(texts_of(whole.levels[0].labels))
+    forms: dict[Hashable, list[str]] = {}
+    for text in different:
+        forms.setdefault(form_alone(spec, listed, text), []).append(text)
+    paths: dict[str | None, list[str | None]] = {}
+    for alike in forms.values():
+        column = Column.of(alike)
+        paths |= _paths(spec.build(name, column, folder) if whole is None else whole.bind(column), column, alike)
+    height = max(map(len, paths.values()))
     levels = [
-        [labels[code] for code in level.table[column.codes]]
-        for level in hierarchy.levels
-        if (labels := texts_of(level.labels)) != [STAR]
+        texts,
+        *(
+            [None if text in (None, STAR) else _label(text, paths[text], at, height) for text in texts]
+            for at in range(1, height)
+        ),
     ]
-    return [texts, *levels[1:]]
+    while len(levels) > 1 and {*levels[-1]} <= {STAR, None}:
+        levels.pop()
+    return levels
+
+
+def _paths(hierarchy: Hierarchy, column: Column, texts: Sequence[str]) -> dict[str | None, list[str | None]]:
+    """For each text its labels, from itself upwards."""
+    labels = [texts_of(level.labels) for level in hierarchy.levels]
+    steps = [level.table[column.codes] for level in hierarchy.levels]
+    return {
+        text: [text, *(own[step[row]] for own, step in zip(labels[1:], steps[1:], strict=True))]
+        for row, text in enumerate(texts)
+    }
+
+
+def _label(text: str, path: list[str | None], at: int, height: int) -> str | None:
+    """The label on a level; where a value has fewer than others (a day has no time of day), it stands for itself on those below."""
+    place = at - (height - len(path))
+    return path[place] if place > 0 else text
 
 
 def _numbers(levels: list[list[str | None]], missing: bool) -> np.ndarray:

@@ -77,21 +77,21 @@ class JsonCells:
         return CellBlock(data, found, spans)
 
     def _meet(self, text: bytes, new: np.ndarray, found: np.ndarray, spans: np.ndarray) -> bool:
-        """Learn what was never met, the values of one attribute together; whether all of it is JSON."""
+        """Learn what was never met, values of one attribute together; whether all of it is JSON. Where one is refused, none is."""
+        met = []
         for i, attribute in enumerate(self._attributes):
             rows = np.flatnonzero(new[:, i])
-            if not rows.size:
-                continue
             spelled = [text[start:stop] for start, stop in spans[rows, i].tolist()]
-            cells: dict[bytes, int] = dict.fromkeys(spelled, -1)
             try:
-                values = [_decode(one) for one in cells]
+                values = [_decode(one) for one in dict.fromkeys(spelled)]
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return False
             if any(isinstance(value, float) and abs(value) == np.inf for value in values):
                 return False
-            first = len(self._leaves)
-            self._add(i, cells, attribute.learn(values))
+            met.append((rows, spelled, attribute.prepare(values)))
+        for i, (rows, spelled, values) in enumerate(met):
+            first, cells = len(self._leaves), dict.fromkeys(spelled, -1)
+            self._add(i, cells, self._attributes[i].learn(values))
             cells.update(zip(cells, range(first, len(self._leaves)), strict=True))
             found[rows, i] = [cells[one] for one in spelled]
         return True

@@ -118,7 +118,9 @@ class RecordCoder:
         try:
             leaves = [codes[value] for codes, value in zip(self._codes, key, strict=True)]
             keep = True
-        except (KeyError, TypeError):  # a new value, or none: its attribute says so
+        except (KeyError, TypeError):  # a new value, or none: its attribute says so, before any is learned
+            for attribute, value in zip(self.attributes, key, strict=True):
+                attribute.prepare([value])
             leaves = [attribute.code(value) for attribute, value in zip(self.attributes, key, strict=True)]
             keep = not any(isinstance(value, float) and math.isnan(value) for value in key)  # equals not even itself
         codes = tuple(leaves) if self._flat else self._climbed(leaves)
@@ -193,15 +195,15 @@ class RecordCoder:
     # Many records -------------------------------------------------------------------------------------------------
 
     def look_up(self, records: Sequence[Record]) -> None:
-        """Look new values up in their hierarchies together, which is much faster than one by one; refuses nothing."""
+        """Look new values up in their hierarchies together, which is much faster than one by one; learns and refuses nothing."""
         for attribute in self.attributes:
             if attribute.height > 1:
-                self._learn(attribute, [record.get(attribute.name) for record in records])
+                self._prepare(attribute, [record.get(attribute.name) for record in records])
 
-    def _learn(self, attribute: ValueLevels, values: Sequence[Any]) -> None:
+    def _prepare(self, attribute: ValueLevels, values: Sequence[Any]) -> None:
         new = {value for value in values if isinstance(value, str | int | float)} - attribute.leaves.keys()
         with suppress(InputError):  # whoever brought it will hear of it
-            attribute.learn(list(new))
+            attribute.prepare(list(new))
 
     def meet_all(self, keys: Sequence[tuple[Any, ...]]) -> list[KnownRecord]:
         """`meet` for each; new values are looked up together."""
@@ -214,7 +216,7 @@ class RecordCoder:
         new = [at for at, one in enumerate(found) if one is None]
         for i, attribute in enumerate(self.attributes):
             if attribute.height > 1:
-                self._learn(attribute, [keys[at][i] for at in new])
+                self._prepare(attribute, [keys[at][i] for at in new])
         for at in new:
             found[at] = self.known.get(keys[at]) or self.meet(keys[at])
         return found  # type: ignore[return-value]
@@ -245,9 +247,9 @@ class RecordCoder:
         if lacking or (self._strict and len(data.columns) != len(self.settings.fields)):
             raise ColumnError(wrong_fields(self.settings.fields, dict.fromkeys(data)))
         leaves = np.empty((data.rows, len(self.attributes)), dtype=np.int64)
+        values = [attribute.prepare(data[attribute.name].values.to_pylist()) for attribute in self.attributes]
         for i, attribute in enumerate(self.attributes):
-            column = data[attribute.name]
-            leaves[:, i] = np.array(attribute.learn(column.values.to_pylist()), dtype=np.int64)[column.codes]
+            leaves[:, i] = np.array(attribute.learn(values[i]), dtype=np.int64)[data[attribute.name].codes]
         return leaves
 
     def all_numbers(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from oboro.errors import ColumnError, InputError, UsageError
 from oboro.stream.snapshot import require
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.hierarchy.alone import form_alone
 from oboro.table.hierarchy.dates import FINER_THAN_YEARS
 from oboro.table.hierarchy.edges_and_masks import Mask
 from oboro.table.values import STAR, texts_of
@@ -30,6 +31,7 @@ __all__ = ["Value", "ValueLevels"]
 Value = Hashable
 KINDS = (str, int, float, bool, date, datetime)
 MISSING = -1
+MOST_AHEAD = 1 << 16
 
 
 @dataclass(eq=False)
@@ -47,6 +49,8 @@ class ValueLevels:
 
     def __post_init__(self) -> None:
         self._whole: Hierarchy | None = None
+        self._listed: frozenset[str | None] | None = None  # the values that a hierarchy names
+        self._ahead: dict[Hashable, tuple[Any, ...]] = {}  # paths that were found and not learned yet
         self.height = self._height()
         self._labels: list[dict[Any, int]] = [{} for _ in range(self.height)]
         self._table = np.empty((16, self.height), dtype=np.int32)
@@ -60,6 +64,7 @@ class ValueLevels:
             whole = spec.build(self.name, Column.of([None]), self.folder)
             self._whole = whole.whole or whole
             labels = [texts_of(level.labels) for level in self._whole.levels]
+            self._listed = frozenset(labels[0])
             return len(labels) - (labels[-1] == [STAR])
         if spec.intervals is not None:
             return 1 + len(spec.intervals if isinstance(spec.intervals, list) else spec.intervals.edges)
@@ -94,33 +99,44 @@ class ValueLevels:
 
     def learn(self, values: Sequence[Any]) -> list[int]:
         """The codes of values, known or not."""
-        values = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
-        fresh = []
+        values = self.prepare(values)
         for value in values:
-            if value is None:
-                self._remember(value, (None,) * self.height if self.missing_is_value else None)
-            elif not isinstance(value, KINDS):
-                raise ColumnError(Message("error_stream.single_value", name=self.name, kind=_kind(value)))
-            elif value == STAR:
-                self._remember(value, None)
-            elif value not in self.leaves:
-                fresh.append(value)
-        if fresh:
-            self._climb(list(dict.fromkeys(fresh)))
+            if value in self.leaves:
+                continue
+            if value is None or value == STAR:
+                missing = value is None and self.missing_is_value
+                self._remember(value, (None,) * self.height if missing else None)
+            else:
+                self._remember(value, (value,) if self.height == 1 else self._ahead.pop(_key(value)))
         return [self.leaves[value] for value in values]
 
-    def _climb(self, values: list[Any]) -> None:
-        """Find the paths of new values, those of one type at a time."""
-        by_type: dict[type, list[Any]] = {}
+    def prepare(self, values: Sequence[Any]) -> list[Any]:
+        """Find the paths of new values together and learn none of them: they may be those of records that are refused.
+
+        Raises `ColumnError` where one is no single value, or the hierarchy lacks it. Not-a-number comes back as missing.
+        """
+        values = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
         for value in values:
-            by_type.setdefault(type(value), []).append(value)
-        for alike in by_type.values():
-            for value, path in zip(alike, self._paths(alike), strict=True):
-                self._remember(value, path)
+            if value is not None and not isinstance(value, KINDS):
+                raise ColumnError(Message("error_stream.single_value", name=self.name, kind=_kind(value)))
+        if self.height > 1:
+            self._look_up([value for value in values if value not in self.leaves and value not in (None, STAR)])
+        return values
+
+    def _look_up(self, values: list[Any]) -> None:
+        """A label must not depend on what else is new in a block, since another process may see other blocks: by itself 12 is in
+        `10–19`, beside 12.5 in `[10, 20)`. So values of one form are looked up together: each has the labels that it has alone.
+        """
+        if len(self._ahead) > MOST_AHEAD:
+            self._ahead.clear()
+        forms: dict[Hashable, dict[Hashable, Any]] = {}
+        for value in values:
+            if (key := _key(value)) not in self._ahead:
+                forms.setdefault(form_alone(self.spec, self._listed, value), {})[key] = value
+        for alike in forms.values():
+            self._ahead.update(zip(alike, self._paths([*alike.values()]), strict=True))
 
     def _paths(self, values: list[Any]) -> Iterable[tuple[Any, ...]]:
-        if self.height == 1:
-            return ((value,) for value in values)
         if self.spec.date_order is None and FINER_THAN_YEARS & set(self.spec.dates or ()) and _order_matters(values):
             raise ColumnError(Message("error_stream.date_order", name=self.name))
         try:
@@ -175,6 +191,11 @@ class ValueLevels:
     def released(self, code: int, level: int) -> Any:
         """What is released of a value on a level."""
         return STAR if code < 0 or level >= self.height else self.paths[code][level]
+
+
+def _key(value: Any) -> Hashable:
+    """Other than a value itself, different for 1, 1.0 and true, and for both zeros."""
+    return type(value), repr(value) if isinstance(value, float) else value
 
 
 def _order_matters(values: Sequence[Any]) -> bool:
