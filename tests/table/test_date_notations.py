@@ -8,6 +8,7 @@ import pytest
 
 import oboro
 from oboro.decide.local.records import OrderedAttribute
+from oboro.errors import HierarchyError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.dates import date_levels
 from oboro.table.hierarchy.propose import propose
@@ -80,3 +81,21 @@ def test_ranges_of_dotted_dates_and_months_are_read() -> None:
     months = label_range("04.2015 to 11.2020")
     assert months is not None
     assert end_moment(months.last or "", Kind.DATE, last=True) == float(np.datetime64("2020-11-30").astype(int))
+
+
+@pytest.mark.parametrize("texts", [["2015-04", "2015-12", "2016-01"], ["2015/4", "2015/12", "2016/1"]])
+def test_months_with_the_year_first_have_levels(texts: list[str]) -> None:
+    """They stay text as values, for a released month is written so and stands for all of its days."""
+    assert kind_of(pa.array(texts)) is Kind.TEXT
+    month, quarter, year = date_levels("since", pa.array(texts), ["month", "quarter", "year"])
+    assert month.labels.to_pylist() == ["2015-04", "2015-12", "2016-01"]
+    assert quarter.labels.to_pylist() == ["2015-Q2", "2015-Q4", "2016-Q1"]
+    assert year.labels.to_pylist() == ["2015", "2016"]
+    found = propose("since", Column.of(texts))
+    assert found is not None
+    assert found.dates == ["quarter", "year"]
+
+
+def test_months_among_days_have_no_levels() -> None:
+    with pytest.raises(HierarchyError, match="dates"):
+        date_levels("since", pa.array(["2015-04", "2015-04-17"]), ["month", "year"])

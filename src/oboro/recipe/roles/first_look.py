@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from oboro.measure.identifiers import Finding
 from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
 from oboro.recipe.roles.column_forms import holds_ranges, identifier_found, is_code, is_serial, prose, tells_sex
 from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
+from oboro.table.hierarchy.levels import outside
 from oboro.table.hierarchy.propose import propose
 from oboro.table.nested_values import is_nested
 from oboro.table.schema import Role
 from oboro.table.spelling.date_notation import unclear_dates
+from oboro.table.spelling.named_months import names_periods
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind
 from oboro.text import Message
 
@@ -92,7 +97,7 @@ def _beyond_levels(name: str, column: Column) -> FirstLook | None:
 
 
 def _by_values(column: Column) -> FirstLook | None:
-    if column.kind in (Kind.DATE, Kind.DATETIME) or unclear_dates(column) is not None:
+    if column.kind in (Kind.DATE, Kind.DATETIME) or unclear_dates(column) is not None or _is_of_months(column):
         return Role.QUASI, Message("role.date")
     if tells_sex(column):
         return Role.QUASI, Message("role.sex")
@@ -103,6 +108,13 @@ def _by_values(column: Column) -> FirstLook | None:
     if is_code(column):
         return Role.IDENTIFIER, Message("role.code")
     return _written(column)
+
+
+def _is_of_months(column: Column) -> bool:
+    """Months or quarters, also of a release in which some are suppressed."""
+    if column.kind is not Kind.TEXT or not is_text(column.values):
+        return False
+    return names_periods(column.values.filter(pa.array(~outside(column))))
 
 
 def _written(column: Column) -> FirstLook | None:
