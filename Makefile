@@ -11,7 +11,7 @@ WORKERS ?= 3
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help kills demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs manual picture lock clean
+.PHONY: help kills demo test lint types layers unit thorough servers faults fuzz audit bench docs manual picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -32,22 +32,23 @@ types: $(VENV)/.dev  ## types, strictly
 layers: $(VENV)/.dev  ## imports point down only
 	$(BIN)/lint-imports
 
-browser:  # the report is looked at in a real browser; without one those tests are skipped, and say so
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	       && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-noto-cjk >/dev/null 2>&1; } \
-	  || echo "No chromium here: the browser tests of the report are skipped" >&2
+servers:  # a browser, a database and brokers for the tests that need a real one; without it those tests are skipped, and say so
+	@lacking=""; have() { command -v "$$1" >/dev/null || ls /usr/sbin/"$$1" /usr/lib/postgresql/*/bin/"$$1" 2>/dev/null | grep -q .; }; \
+	  have chromium || have google-chrome || lacking="chromium fonts-noto-cjk"; \
+	  have initdb || lacking="$$lacking postgresql"; \
+	  have mosquitto || lacking="$$lacking mosquitto"; \
+	  have rabbitmq-server || lacking="$$lacking rabbitmq-server"; \
+	  [ -z "$$lacking" ] && exit 0; \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq; \
+	  for one in $$lacking; do \
+	    { [ "$$(id -u)" = 0 ] && RUNLEVEL=1 apt-get install -qq -y --no-install-recommends "$$one" >/dev/null 2>&1; } \
+	      || echo "No $$one here: the tests that need it are skipped" >&2; \
+	  done
 
-postgresql:  # tables of a database are written and read with a real server; without one those tests are skipped, and say so
-	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
-	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	       && apt-get update -qq && apt-get install -qq -y --no-install-recommends postgresql >/dev/null 2>&1; } \
-	  || echo "No PostgreSQL here: the tests with a PostgreSQL server are skipped" >&2
-
-unit: $(VENV)/.dev browser postgresql  ## tests, property tests and the examples in the documentation
+unit: $(VENV)/.dev servers  ## tests, property tests and the examples in the documentation
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
 
-thorough: $(VENV)/.dev browser postgresql  ## the tests, with many more examples of each property that does not say how many
+thorough: $(VENV)/.dev servers  ## the tests, with many more examples of each property that does not say how many
 	OBORO_EXAMPLES=thorough $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
 
 faults: $(VENV)/.dev  ## kill tables and streams KILLS times (2000), by chance from SEED, and count what is wrong afterwards
