@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from oboro.io import held_limit
-from oboro.measure.exposure.following_columns import always_follows, seems_to_follow
+from oboro.measure.exposure.following_columns import seems_to_follow
 from oboro.measure.exposure.nearest_values import own_is_nearest
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.recipe import Recipe
@@ -88,13 +88,33 @@ def test_a_starter_protects_what_follows() -> None:
     assert [one.id for one in found.reasons] == ["role.follows"]
 
 
-pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=12)
+def test_exceptions_hide_nothing() -> None:
+    towns = {str(13000 + n): f"town {n % 7}" for n in range(20)}
+    zips = [list(towns)[n % 20] for n in range(200)]
+    town = ["town 0", *(towns[one] for one in zips[1:])]
+    town[21] = "Town  1"
+    assert seems_to_follow(Column.of(zips), Column.of(town))
+    born = [2026 - age - n % 2 for n, age in enumerate(AGES)]  # before or after the birthday
+    (said,) = told(released(age=AGES, born=born), "known_beside")
+    assert said["columns"] == ["born"]
 
 
-@given(pairs)
-def test_following_is_one_value_for_each(rows: list[tuple[int, int]]) -> None:
-    known, values = Column.of([row[0] for row in rows]), Column.of([row[1] for row in rows])
-    assert always_follows(known, values) == (len(set(rows)) == len({row[0] for row in rows}))
+def test_a_secret_that_follows_is_told_too() -> None:
+    roles = {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}, "born": {"role": "sensitive"}}
+    demands = {"k": 5, "l_diversity": {"born": 2}}
+    release = Recipe(attributes=roles, steps=[{"k_anonymize": demands}]).run({"age": AGES, "born": BORN})
+    (said,) = told(release, "known_beside")
+    assert [one.id for one in said["broken"]] == ["verdict.broken"]  # of k: whoever knows it learns nothing of it
+    moved = [{"shuffle": {"attributes": ["born"]}}, {"k_anonymize": {"k": 5}}]
+    assert told(Recipe(attributes=roles, steps=moved, seed=1).run({"age": AGES, "born": BORN}), "known_beside") == []
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5))
+def test_what_has_nothing_to_do_with_it_never_follows(seed: int, values: int) -> None:
+    draw = np.random.default_rng(seed)
+    known, often = draw.integers(0, 40, 300), draw.random(values) ** 4
+    drawn = draw.choice(values, 300, p=often / often.sum())
+    assert not seems_to_follow(Column.of(known.tolist()), Column.of(drawn.tolist()))
 
 
 # Chance ---------------------------------------------------------------------------------------------------------------

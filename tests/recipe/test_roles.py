@@ -194,7 +194,7 @@ def test_the_starter_says_the_same_everywhere() -> None:
     (diag,) = [one for one in plain["columns"] if one["column"] == "diag"]
     assert diag["figures"]["unique_alone"] == 799
     assert [one["id"] for one in diag["reasons"]] == ["role.alone"]
-    assert "quasi: state, sex, diag, death, age" in repr(starter)
+    assert "quasi: state, sex, diag, death, status, age" in repr(starter)
     assert "<td>diag</td>" in starter._repr_html_()
 
 

@@ -20,7 +20,7 @@ from oboro.io.files import Source, column_names, read, read_data
 from oboro.io.places.place_names import is_plain_file, names_a_place
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.before_writing.identifiers_before_writing import identifiers_before_writing
-from oboro.recipe.before_writing.last_look_before_writing import look_before_writing
+from oboro.recipe.before_writing.last_look_before_writing import beside_promises, look_before_writing
 from oboro.recipe.before_writing.people_before_writing import people_before_writing
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
@@ -103,10 +103,11 @@ def run(
         from oboro.recipe.before_writing.chance_before_writing import chance_before_writing
 
         rows += chance_before_writing(frame.data, table.data, table.promises, table.records)
-    if look.columns and table.promises:
+    beside = beside_promises(table.data, table.schema, look, table.records) if table.promises else []
+    if beside:
         from oboro.recipe.before_writing.known_beside_before_writing import known_beside_before_writing
 
-        rows += known_beside_before_writing(frame.data, table.data, look.columns, table.promises, table.person, origin)
+        rows += known_beside_before_writing(frame.data, table.data, beside, table.promises, table.person, origin)
     if recipe.person is not None:
         table.warn_of_linked_rows(recipe.person)
         verification = verification.in_households() if names_household(recipe.person) else verification

@@ -1,4 +1,7 @@
-"""Columns that follow from another one: whoever knows somebody's age knows the year of birth that stands beside it."""
+"""Columns that follow from another one: whoever knows somebody's age knows the year of birth that stands beside it.
+
+A few exceptions change nothing of that: a typing error, or a birthday that lies before or after the day of the survey.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ import numpy as np
 
 from oboro.table.dataset import Column
 
-__all__ = ["always_follows", "rows_of_some", "seems_to_follow"]
+__all__ = ["rows_of_some", "seems_to_follow"]
 
-SOME = 2000  # rows that are looked at first
+SOME = 2000  # rows that are looked at
 CERTAIN = 20.0  # nats: a column that has nothing to do with the other follows so by chance once in 500 million
+NEARLY = 0.98  # of the rows agree, or so high is the correlation of ranks
+EXCEPTIONS = 0.1  # of those that would be there by chance
+RANKED, VALUES = 50, 5  # rows and values from which a correlation of ranks is no chance
 
 
 def rows_of_some(rows: int, person: Column | None = None) -> np.ndarray:
@@ -20,17 +26,10 @@ def rows_of_some(rows: int, person: Column | None = None) -> np.ndarray:
     return np.asarray(found[np.linspace(0, found.size - 1, min(SOME, found.size)).astype(np.int64)])
 
 
-def always_follows(known: Column, told: Column) -> bool:
-    """Whether rows that agree on `known` agree on `told`. O(rows)."""
-    value = np.zeros(len(known.values), np.int64)
-    value[known.codes] = told.codes
-    return bool((value[known.codes] == told.codes).all())
-
-
 def seems_to_follow(known: Column, told: Column) -> bool:
-    """Whether some rows, each of another person, show that `told` follows from `known`, and that this is no chance.
+    """Whether some rows, each of another person, show that `told` follows from `known`, nearly always, and that this is no chance.
 
-    What repeats tells it, or, where nearly every value is another, the order: ages fall as dates of birth rise.
+    What repeats tells it, or the order: ages fall as dates of birth rise.
 
     >>> ages = Column.of([31, 31, 42, 42, 53, 53] * 9)
     >>> seems_to_follow(ages, Column.of([1993, 1993, 1982, 1982, 1971, 1971] * 9))
@@ -38,18 +37,50 @@ def seems_to_follow(known: Column, told: Column) -> bool:
     >>> seems_to_follow(ages, Column.of([1, 2, 3] * 18)), seems_to_follow(ages, Column.of(["Kyoto"] * 54))
     (False, False)
     """
-    if len(told.values) < 2 or not always_follows(known, told):
+    if not len(known) or len(told.values) < 2:
         return False
-    counts = np.bincount(told.codes)
-    alike = float(np.square(counts / len(told)).sum())  # how often two rows have the same by chance
-    repeated = len(known) - np.unique(known.codes).size
-    return bool(-repeated * np.log(alike) >= CERTAIN) or _in_order(known, told, counts)
+    return _agrees(known, told) or _in_order(known, told)
 
 
-def _in_order(known: Column, told: Column, counts: np.ndarray) -> bool:
-    """Whether one only rises, or only falls, with the other. All orders of the rows are equally likely by chance."""
-    orders = lgamma(len(told) + 1) - sum(lgamma(count + 1) for count in counts)
-    if orders < CERTAIN or not all(one.kind.numeric and one.missing < 0 for one in (known, told)):
+def _agrees(known: Column, told: Column) -> bool:
+    """Whether rows that agree on `known` agree on `told`; each value's first row says nothing."""
+    pairs, counts = np.unique(known.codes.astype(np.int64) * len(told.values) + told.codes, return_counts=True)
+    most = np.zeros(len(known.values), np.int64)
+    np.maximum.at(most, pairs // len(told.values), counts)
+    once = np.count_nonzero(most)
+    repeated, agreeing = len(known) - once, int(most.sum()) - once
+    alike = float(np.square(np.bincount(told.codes) / len(told)).sum())  # how often two rows have the same by chance
+    few = repeated - agreeing <= min(1 - NEARLY, EXCEPTIONS * (1 - alike)) * repeated
+    return bool(few and -agreeing * np.log(alike) >= CERTAIN)
+
+
+def _in_order(known: Column, told: Column) -> bool:
+    """Whether one only rises, or only falls, with the other, or nearly so. All orders of the rows are equally likely by chance."""
+    if not (known.kind.numeric and told.kind.numeric):
         return False
-    steps = np.diff(told.numbers()[told.codes][np.argsort(known.numbers()[known.codes], kind="stable")])
-    return bool((steps >= 0).all() or (steps <= 0).all())
+    one, other = known.numbers()[known.codes], told.numbers()[told.codes]
+    held = ~(np.isnan(one) | np.isnan(other))
+    one, other = one[held], other[held]
+    return _only_rises(one, other) or _only_rises(one, -other) or _ranked_alike(one, other)
+
+
+def _only_rises(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether it rises in every step from value to value, with one value for each, and has too many orders for chance."""
+    ties = np.unique(other, return_counts=True)[1]
+    order = np.argsort(one, kind="stable")
+    steps, same = np.diff(other[order]), np.diff(one[order]) == 0
+    orders = lgamma(other.size + 1) - sum(map(lgamma, ties + 1))
+    return bool(orders >= CERTAIN and (steps >= 0).all() and not steps[same].any())
+
+
+def _ranked_alike(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether the ranks correlate (Spearman), over values enough that this says which one stands beside which."""
+    if one.size < RANKED or min(np.unique(values).size for values in (one, other)) < VALUES:
+        return False
+    return bool(abs(np.corrcoef(_ranks(one), _ranks(other))[0, 1]) >= NEARLY)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Mean ranks: equal values have the same."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])

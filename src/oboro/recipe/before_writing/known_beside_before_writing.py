@@ -1,4 +1,4 @@
-"""Before anything is written: does a column that no promise covers follow from a quasi-identifier?
+"""Before anything is written: does a column that no promise covers, or a secret, follow from a quasi-identifier?
 
 Whoever knows the quasi-identifiers, which every promise allows, then knows that column too, and finds fewer records than promised.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oboro.measure.exposure.following_columns import always_follows, rows_of_some, seems_to_follow
+from oboro.measure.exposure.following_columns import rows_of_some, seems_to_follow
 from oboro.table.dataset import Column, Dataset
 from oboro.table.nested_values import is_nested, nested_column, numbered
 from oboro.table.unencoded_columns import UnreadColumn
@@ -29,12 +29,12 @@ __all__ = ["known_beside_before_writing"]
 def known_beside_before_writing(
     original: Dataset,
     released: Dataset,
-    unprotected: Sequence[str],
+    beside: Sequence[str],
     promises: Sequence[Promise],
     person: Column | None = None,
     source: Source | None = None,
 ) -> list[Message]:
-    """What each promise of groups amounts to, counted with the unprotected columns that follow from its quasi-identifiers.
+    """What each promise of groups amounts to, counted with the columns `beside` it that follow from its quasi-identifiers.
 
     A few rows rule most columns out; O(rows) for each that is left.
     """
@@ -43,7 +43,7 @@ def known_beside_before_writing(
     for promise in promises:
         models = tuple(one for one in promise.models if isinstance(one, KAnonymity | SensitiveModel))
         asked = replace(promise, models=models)
-        found = dict(_following(original, released, unprotected, asked, some, source)) if models else {}
+        found = dict(_following(original, released, beside, asked, some, source)) if models else {}
         if found and (broken := _broken(released, asked, found, person)):
             quasi = dict.fromkeys(name for name, _ in found.values())
             said.append(Message("exposure.known_beside", columns=list(found), quasi=list(quasi), broken=broken))
@@ -77,12 +77,10 @@ def _following(
             continue
         else:
             told, beside = released[name].take(some), sample
-        for quasi in filter(lambda one: seems_to_follow(beside[one], told), beside):
+        quasi = next((one for one in beside if seems_to_follow(beside[one], told)), None)
+        if quasi is not None:
             whole = source.fill_columns(released, [name])[name] if source and name in unread else released[name]
-            column = known[quasi] if released.origin is None else known[quasi].take(released.origin)
-            if always_follows(column, whole):
-                yield name, (quasi, whole)
-                break
+            yield name, (quasi, whole)
 
 
 def _encoded(values: pa.Array) -> Column:
@@ -94,6 +92,7 @@ def _encoded(values: pa.Array) -> Column:
 def _broken(
     released: Dataset, promise: Promise, found: dict[str, tuple[str, Column]], person: Column | None
 ) -> list[Message]:
-    wider = replace(promise, quasi=(*promise.quasi, *found))
+    left = tuple(one for one in promise.models if getattr(one, "sensitive", None) not in found)
+    wider = replace(promise, quasi=(*promise.quasi, *found), models=left)
     table = released.with_columns({name: column for name, (_, column) in found.items()})
     return [one.message() for one in wider.verify(table, person).verdicts if not one.holds]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oboro.verifier.promise_check import Promise
 
 __all__ = [
+    "beside_promises",
     "look_before_writing",
     "said_of_look",
     "unique_by_all",
@@ -42,6 +43,12 @@ def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], step
     for promise in filter(attrgetter("covers"), promises):
         covered.update(promise.quasi)
     return [name for name in data if name not in covered]
+
+
+def beside_promises(data: Dataset, schema: Schema, look: LastLook, steps: Sequence[StepRecord]) -> list[str]:
+    """The released columns that an attacker may know, and the secrets that may follow from what the attacker knows."""
+    hidden = {*nobodys(steps), *pseudonymized(steps)}
+    return [*look.columns, *(name for name in schema.sensitive if name in data and name not in hidden)]
 
 
 def nobodys(steps: Sequence[StepRecord], beside: Collection[str] | None = None) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oboro.measure.column_contributions import contributions
-from oboro.measure.exposure.following_columns import always_follows, rows_of_some, seems_to_follow
+from oboro.measure.exposure.following_columns import rows_of_some, seems_to_follow
 from oboro.measure.exposure.separation import exposure
 from oboro.measure.identifiers import Finding, scan
 from oboro.recipe.roles.column_guess import ColumnGuess
@@ -118,8 +118,7 @@ def _known_beside(data: Dataset, found: dict[str, ColumnGuess], person: str | No
     sample = {name: data[name].take(some) for name, one in found.items() if one.role is Role.QUASI}
     for name in [name for name, one in found.items() if one.role is Role.OTHER and one.exposure.distinct > 1]:
         told = data[name].take(some)
-        seems = (quasi for quasi, column in sample.items() if seems_to_follow(column, told))
-        quasi = next((one for one in seems if always_follows(data[one], data[name])), None)
+        quasi = next((quasi for quasi, column in sample.items() if seems_to_follow(column, told)), None)
         if quasi is not None:
             found[name] = replace(found[name], role=Role.QUASI, reasons=(Message("role.follows", column=quasi),))
     return found
