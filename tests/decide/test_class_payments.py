@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from math import log, log2, prod
+from typing import get_args
 
 import pytest
 from hypothesis import assume, given
@@ -15,14 +16,14 @@ from tests.naive.lattice import Naive, TooMany
 from tests.techniques.test_k_anonymize import run
 
 import oboro
-from oboro.decide.lattice.objective import loss_of
+from oboro.decide.lattice.objective import CellName, PaymentName, loss_of
 from oboro.decide.lattice.search import search
 from oboro.decide.lattice.suppression.size_limits import SizeLimit
 from oboro.decide.lattice.worth.class_payments import ClassEarnings, ClassPayments
 from oboro.decide.lattice.worth.market import Market
 from oboro.errors import UsageError
 from oboro.table.dataset import Column
-from oboro.text.chosen_levels_said import chosen_levels_said
+from oboro.text.chosen_levels_said import chosen_levels_said, lost
 
 MARKETS = [
     Market(10, 30, 20, 4),
@@ -232,3 +233,9 @@ def test_what_is_made_least_is_not_called_by_what_is_wanted():
     ):
         outcome = run(oboro.KAnonymize(k=2, **asked), {"x": ["a", "a", "b", "b"], "t": ["p", "p", "q", "q"]}, roles)
         assert dict(chosen_levels_said(outcome.facts))["minimized"].say().startswith(said)
+
+
+@pytest.mark.parametrize("name", [*get_args(CellName), *get_args(PaymentName)])
+def test_every_loss_is_named_in_both_languages(name):
+    assert "_" not in lost(name).say()
+    assert not lost(name).say("ja").isascii()

@@ -7,7 +7,7 @@ from typing import Any
 
 from oboro.text.message import Message
 
-__all__ = ["chosen_levels_said", "summary_words"]
+__all__ = ["chosen_levels_said", "lost", "summary_words"]
 
 
 def chosen_levels_said(facts: Mapping[str, Any]) -> Iterator[tuple[str, Message]]:
@@ -27,7 +27,9 @@ def chosen_levels_said(facts: Mapping[str, Any]) -> Iterator[tuple[str, Message]
         )
     yield (
         "minimized",
-        summary_words("minimized_said", name=_lost(loss), value=loss["value"], how=_how_sure(loss), gone=_gone(gone)),
+        summary_words(
+            "minimized_said", name=lost(loss["name"]), value=loss["value"], how=_how_sure(loss), gone=_gone(gone)
+        ),
     )
 
 
@@ -36,17 +38,16 @@ def summary_words(name: str, /, **values: Any) -> Message:
     return Message(f"report.summary.{name}", **values)
 
 
+def lost(name: str) -> Message:
+    """What is made least, in words: not by what is wanted (a payout), and not by a word of recipes."""
+    return summary_words(f"lost_{name}")
+
+
 def _level(name: str, one: Mapping[str, Any], hierarchies: Mapping[str, int]) -> Message:
     """Which level of how many, and of which hierarchy where it is not the column's own."""
     told = {"column": name, "level": one["level"], "of": one["of"]}
     number = hierarchies.get(name, 0)
     return summary_words("level_of_other", **told, number=number) if number else summary_words("level", **told)
-
-
-def _lost(loss: Mapping[str, Any]) -> Message | str:
-    """What is made least; these two are named after what is made greatest."""
-    name = str(loss["name"])
-    return summary_words(f"lost_{name}") if name in ("payout", "classification") else name
 
 
 def _how_sure(loss: Mapping[str, Any]) -> Message:

@@ -10,6 +10,7 @@ from oboro.report.facts import trait
 from oboro.report.page import charts
 from oboro.report.page.blocks import Block, Cell, FactList, Grid, Notes, Picture, Pictures, Section, Text
 from oboro.text import Message, Words, count, few, known, number
+from oboro.text.chosen_levels_said import lost
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
@@ -77,7 +78,7 @@ def _levels(facts: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Gri
     ]
     gone = _m("suppressed_people" if "people" in facts["suppressed"] else "suppressed_rows")
     rows.append([Cell(gone), *(Cell(count(node["suppressed"])) for node in nodes)])
-    named = _m("loss") if loss == "loss" else _m("loss_named", name=loss.replace("_", " "))
+    named = _m("loss") if loss == "loss" else _m("loss_named", name=lost(loss))
     rows.append([Cell(named), *(Cell(number(node["loss"])) for node in nodes)])
     ranks = [_m("rank", rank=rank) for rank in range(2, len(nodes) + 1)]
     return Grid([_m("level_of"), _m("chosen"), *ranks], rows)
