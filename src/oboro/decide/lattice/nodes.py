@@ -71,12 +71,10 @@ class Lattice:
 
     def sums(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """For each node the sum of one number per attribute and level."""
-        total = np.zeros(self.shape)
-        for a, part in enumerate(parts):
-            axes = [1] * len(self.heights)
-            axes[a] = -1
-            total += part.reshape(axes)
-        return total
+        total = np.zeros(1)
+        for part in reversed(parts):  # the longer rows are added at once
+            total = (part[:, np.newaxis] + total).ravel()
+        return total.reshape(self.shape)
 
     def count_below(self, marked: np.ndarray) -> np.ndarray:
         """For each node how many marked nodes are finer or itself."""
