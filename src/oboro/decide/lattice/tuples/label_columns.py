@@ -20,15 +20,36 @@ from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import WRONG_BY, Node, Problem
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.tuples.rolled_up import Ladders, NodeCounts
+from oboro.table.dataset import smallest_unsigned
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.node_check import NodeChecker
 
-__all__ = ["LabelColumns"]
+__all__ = ["LabelColumns", "columns_of", "lie_near"]
 
 MOST = 1 << 18  # tuples, above which columns no longer stay near the processor
 ROOM = 1 << 28  # bytes for all columns
 LARGE = 1 << 16  # labels of a level, or a k, that two bytes do not number
+
+
+def lie_near(problem: Problem, tuples: int) -> bool:
+    """Whether columns of so many tuples are few and short enough to stay near the processor."""
+    levels = [len(level.labels) for hierarchy in problem.hierarchies for level in hierarchy.levels]
+    return tuples <= MOST and len(levels) * tuples <= ROOM and max(levels) < LARGE
+
+
+def columns_of(
+    problem: Problem, codes: np.ndarray, offsets: np.ndarray, kind: type[np.unsignedinteger] = np.uint16
+) -> tuple[np.ndarray, np.ndarray]:
+    """The label of each tuple on each level of each attribute, a column each; and which column is of which level."""
+    first = np.zeros((len(problem.hierarchies), max(problem.lattice.shape)), dtype=np.int64)
+    columns: list[np.ndarray] = []
+    for a, hierarchy in enumerate(problem.hierarchies):
+        own = codes[:, a] - offsets[a]
+        for v, level in enumerate(hierarchy.levels):
+            first[a, v] = len(columns)
+            columns.append(level.table.astype(kind)[own])
+    return np.stack(columns), first
 
 
 class _Scratch(local):
@@ -45,15 +66,8 @@ class LabelColumns:
 
     def __init__(self, problem: Problem, tuples: DistinctTuples) -> None:
         self.problem, self.tuples, self.ladders = problem, tuples, Ladders.of(problem)
-        kind = np.uint8 if self.ladders.labels.max() <= 1 << 8 else np.uint16
-        self.first = np.zeros_like(self.ladders.labels)
-        columns: list[np.ndarray] = []
-        for a, hierarchy in enumerate(problem.hierarchies):
-            codes = tuples.codes[:, a] - tuples.offsets[a]
-            for v, level in enumerate(hierarchy.levels):
-                self.first[a, v] = len(columns)
-                columns.append(level.table.astype(kind)[codes])
-        self.columns = np.stack(columns)
+        kind = smallest_unsigned(int(self.ladders.labels.max()))
+        self.columns, self.first = columns_of(problem, tuples.codes, tuples.offsets, kind)
         narrow = np.uint8 if 2 * problem.k < 1 << 8 else np.uint16
         self.weights = np.minimum(tuples.weights, problem.k).astype(narrow)
         self.classes = min(len(tuples), problem.rows // problem.k + max(problem.limit, 0))
@@ -63,9 +77,7 @@ class LabelColumns:
     @staticmethod
     def of(problem: Problem, tuples: DistinctTuples) -> LabelColumns | None:
         """The columns of a problem, if its nodes are counted sooner from them."""
-        levels = [len(level.labels) for hierarchy in problem.hierarchies for level in hierarchy.levels]
-        small = len(tuples) <= MOST and len(levels) * len(tuples) <= ROOM and max(levels) < LARGE
-        suits = small and 2 * problem.k < LARGE and isinstance(problem.loss, CellLoss)
+        suits = lie_near(problem, len(tuples)) and 2 * problem.k < LARGE and isinstance(problem.loss, CellLoss)
         return LabelColumns(problem, tuples) if suits else None
 
     def check(self, checker: NodeChecker, chosen: Sequence[Levels], hurdle: float) -> list[Node | None]:

@@ -24,6 +24,7 @@ from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import WRONG_BY, Problem
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.tuples.fused_digits import FusedDigits
+from oboro.decide.lattice.tuples.label_columns import columns_of, lie_near
 from oboro.decide.lattice.tuples.rolled_up import FinerNodes, Ladders
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
@@ -118,6 +119,8 @@ class RuleScratch(local):
         self.room = Room(
             np.zeros(8 * classes + DIRECT + HASHES, dtype=np.int64),
             np.empty(table, dtype=np.uint64),
+            np.empty(classes, dtype=np.uint32),
+            np.empty(classes, dtype=np.uint64),
             np.empty(classes, dtype=np.uint64),
             np.empty((3, classes + 1), dtype=np.int32),
             np.empty(classes, dtype=np.uint32),
@@ -156,7 +159,10 @@ class RolledRules:
         dealt = np.array([a for group in self.digits.groups for a in group], dtype=np.int64)
         ends, self.steps = np.cumsum([0, *map(len, self.digits.groups)]), ladders.steps
         digits = self.digits.codes[first].astype(narrow)
-        self.reading = KeyReading(digits, dealt, ends, self.tuples.offsets, *ladders[:3])
+        columns = np.zeros((1, 0), dtype=np.uint16), np.zeros((1, 1), dtype=np.int64)
+        if lie_near(self.problem, first.size):
+            columns = columns_of(self.problem, self.tuples.codes[first], self.tuples.offsets)
+        self.reading = KeyReading(digits, dealt, ends, self.tuples.offsets, *ladders[:3], *columns)
         strong, weak = self.problem.strong_first
         self.rules = packed_rules([self.problem.rules[i] for i in (*strong, *weak)], combined[[*strong, *weak]])
         width = max(combined.shape[1], self.rules.whole.shape[1])

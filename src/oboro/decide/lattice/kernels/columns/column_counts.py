@@ -18,7 +18,7 @@ MIX = 0x9E3779B1  # an odd number: neighbouring keys go far apart
 WHOLE = 1 << 31  # keys that have a number each
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def fill_keys(
     node: np.ndarray, first: np.ndarray, labels: np.ndarray, columns: np.ndarray, whole: bool, keys: np.ndarray
 ) -> None:
