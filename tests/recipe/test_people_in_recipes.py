@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -224,11 +226,11 @@ def test_a_released_pseudonym_is_warned_of_with_the_number_of_people_it_singles_
     number = {"pseudonymize": {"attribute": "man", "method": "number"}}
     release = _recipe(number, {"k_anonymize": {"k": 4}}).run(panel)
     assert min(map(len, _people(release.data, panel["man"]))) == 4
-    (warning,) = release.steps[0].warnings
+    (warning,) = [one for one in release.cautions if one.id == "exposure.linked.pseudonym"]
     assert (warning.values["unique"], warning.values["people"]) == (16, 16)
-    assert "16 of 16 people are unique" in release.explain()
+    assert "16 of 16 are unique" in release.summary()
     dropped = _recipe(DROP, {"k_anonymize": {"k": 4}}).run(panel)
-    assert not dropped.steps[0].warnings
+    assert not any(one.id.startswith("exposure.linked") for one in dropped.cautions)
     assert oboro.verify(release.data, quasi=["school", "year"], k=4, person="man").holds
 
 
@@ -290,3 +292,30 @@ def test_households_are_called_households() -> None:
     assert "世帯数で数えた" in release.summary(lang="ja")
     assert release.report.exposed.told(1).say("en") == "1 household"
     assert Verification.read(release.verification.as_dict()) == release.verification
+
+
+@pytest.mark.parametrize("person", ["patient", None])
+@pytest.mark.parametrize("kind", ["frame", "csv"])
+def test_whatever_joins_the_rows_of_a_person_is_told(kind: str, person: str | None, tmp_path: Path) -> None:
+    """Everybody shares the class of each row with four others; only two people have their two classes."""
+    pairs = [(year, other) for year in range(5) for other in range(year)] * 2
+    rows = [(f"p{n}", f"card {n}", f"{n}?", year) for n, pair in enumerate(pairs) for year in pair]
+    rows += [("p90", "card 90", "90?", 1), ("p91", "card 91", "91?", 2), ("p91", "card 91", "91?", 2)]
+    table = pd.DataFrame(rows, columns=["patient", "card", "remark", "year"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    roles = {"patient": "identifier", "card": "identifier", "remark": "sensitive", "year": "quasi"}
+    recipe = oboro.Recipe(
+        attributes={name: {"role": role} for name, role in roles.items()},
+        steps=[
+            {"drop_columns": {"attributes": ["patient"]}},
+            {"pseudonymize": {"attribute": "card", "method": "random"}},
+            {"k_anonymize": {"k": 5}},
+        ],
+        person=person,
+    )
+    release = recipe.run(table if kind == "frame" else tmp_path / "t.csv")
+    linked = {one.id: one.values for one in release.cautions if one.id.startswith("exposure.linked")}
+    expected = ["exposure.linked.pseudonym", *(["exposure.linked.secret"] if person else [])]
+    assert list(linked) == expected
+    assert {(one["people"], one["unique"]) for one in linked.values()} == {(22, 2)}
+    assert "2 of 22 are unique" in release.summary()

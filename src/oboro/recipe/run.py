@@ -108,9 +108,12 @@ def run(
         from oboro.recipe.before_writing.known_beside_before_writing import known_beside_before_writing
 
         rows += known_beside_before_writing(frame.data, table.data, beside, table.promises, table.person, origin)
-    if recipe.person is not None:
-        table.warn_of_linked_rows(recipe.person)
-        verification = verification.in_households() if names_household(recipe.person) else verification
+    if table.promises and (recipe.person is not None or any(step.technique.removes_identity for step in table.records)):
+        from oboro.recipe.before_writing.linked_before_writing import linked_before_writing
+
+        rows += linked_before_writing(*made, person=table.person, source=origin)
+    if recipe.person is not None and names_household(recipe.person):
+        verification = verification.in_households()
     return Release(
         budget_left=None if recipe.budget is None else _charged(recipe),
         worked=replace(frame, data=table.data),
@@ -180,20 +183,6 @@ class _Table:
         if self.whose is None or self.data.origin is None:
             return self.whose
         return Column(self.whose.values, self.whose.codes[self.data.origin])
-
-    def warn_of_linked_rows(self, name: str) -> None:
-        """Where a pseudonym of the person is released, say how many people are unique by the classes of all their rows."""
-        if name not in self.data or self.person is None:
-            return
-        for quasi in dict.fromkeys(promise.quasi for promise in self.promises):
-            shown = [one for one in quasi if one in self.data]
-            from oboro.measure.linked_rows import linked_people
-
-            found = linked_people(self.data, shown, self.person)
-            if found.unique:
-                told = Message("technique.pseudonymize.linked", column=name, columns=shown, **vars(found))
-                place = next(i for i, record in enumerate(self.records) if name in record.technique.removes_identity)
-                self.records[place] = replace(self.records[place], warnings=(*self.records[place].warnings, told))
 
     def take(self, step: Technique, seed: np.random.SeedSequence, say: Progress) -> None:
         """Do one step."""
