@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.report.building import build
 from tests.report.report_cases import Page, make, tables
 
+import oboro
 from oboro.errors import FileError
 from oboro.report import Report
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, compare
@@ -504,3 +505,13 @@ def test_clipped_labels_fit(label: str, columns: int) -> None:
 
 def test_special_labels_are_known_by_name() -> None:
     assert {MISSING, SUPPRESSED, OTHER} == SPECIAL
+
+
+def test_the_summary_says_which_step_left_rows_out() -> None:
+    over = {"drop_records": {"where": {"age": {"above": 5}}}}
+    alike = {"k_anonymize": {"k": 2, "suppress": 0.5, "suppressed": "drop"}}
+    release = oboro.Recipe(attributes={"age": {"role": "quasi"}}, steps=[over, alike]).run({"age": [1, 1, 1, 2, 7, 8]})
+    said = "6 in, 3 out (2 left out by drop_records, 1 left out by k_anonymize), 0 of these suppressed"
+    assert said in release.summary()
+    assert said in release.report.summary()
+    assert "left out by" not in release.report.to_public().summary()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oboro.measure.key_figures import KeyFigures, key_figures
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.text import Message, few, known
-from oboro.text.chosen_levels_said import chosen_levels_said
+from oboro.text.chosen_levels_said import chosen_levels_said, rows_said
 from oboro.text.chosen_levels_said import summary_words as _said
 from oboro.text.lines import labelled
 
@@ -56,7 +56,8 @@ def _headline(release: Release) -> Message:
 def _table(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
     before, after = release.original, release.worked.data
     suppressed = release.suppressed(quasi)
-    yield "rows", _said("rows_said", before=before.rows, after=after.rows, suppressed=suppressed)
+    steps = [(step.name, step.rows_before, step.rows_after) for step in release.steps]
+    yield "rows", rows_said(before.rows, after.rows, suppressed, steps)
     dropped = [name for name in before if name not in after]
     counts = {"before": len(before.columns), "after": len(after.columns)}
     yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=few(dropped))

@@ -11,7 +11,7 @@ from oboro.report.sections.attacks_section import beaten, too_few
 from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.report.sections.overview.banner import headline
 from oboro.text import Message
-from oboro.text.chosen_levels_said import chosen_levels_said
+from oboro.text.chosen_levels_said import chosen_levels_said, rows_said
 from oboro.text.chosen_levels_said import summary_words as _m
 from oboro.text.lines import labelled
 
@@ -42,8 +42,8 @@ def summary(report: Report) -> str:
 
 def _table(report: Report) -> Iterator[tuple[str, Message]]:
     table = report.table
-    rows = {"before": table.rows_before, "after": table.rows_after, "suppressed": table.rows_suppressed}
-    yield "rows", _m("rows_said", **rows)
+    steps = [(one["name"], one["rows_before"], one["rows_after"]) for one in report.steps if "rows_before" in one]
+    yield "rows", rows_said(table.rows_before, table.rows_after, table.rows_suppressed, steps)
     columns = {"before": table.columns_before, "after": table.columns_after}
     yield "columns", _m("columns_dropped" if table.dropped else "columns_said", **columns, dropped=table.dropped)
     for step in report.steps:

@@ -1,13 +1,13 @@
-"""What a search over levels chose, in two lines: the levels, and what they lose and suppress. From the facts of a step."""
+"""What became of the rows, and what a search over levels chose: levels, and what they lose and suppress. From facts of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from oboro.text.message import Message
 
-__all__ = ["chosen_levels_said", "lost", "summary_words"]
+__all__ = ["chosen_levels_said", "lost", "rows_said", "summary_words"]
 
 
 def chosen_levels_said(facts: Mapping[str, Any]) -> Iterator[tuple[str, Message]]:
@@ -31,6 +31,15 @@ def chosen_levels_said(facts: Mapping[str, Any]) -> Iterator[tuple[str, Message]
             "minimized_said", name=lost(loss["name"]), value=loss["value"], how=_how_sure(loss), gone=_gone(gone)
         ),
     )
+
+
+def rows_said(before: int, after: int, suppressed: int, steps: Iterable[tuple[str, int, int]]) -> Message:
+    """How many rows came and are released, and which step left some out: its name, and its rows before and after."""
+    left_out = [
+        summary_words("rows_left_out", rows=came - went, step=step) for step, came, went in steps if went < came
+    ]
+    told = {"before": before, "after": after, "suppressed": suppressed}
+    return summary_words("rows_dropped", **told, left_out=left_out) if left_out else summary_words("rows_said", **told)
 
 
 def summary_words(name: str, /, **values: Any) -> Message:
