@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -17,10 +18,13 @@ from hypothesis import given
 
 from oboro.errors import PromiseError, RecipeError
 from oboro.io import held_limit
+from oboro.measure.exposure.secret_certainty import near_secret
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
 from oboro.recipe.released.acceptances import Accept
+from oboro.table.dataset import Dataset
+from oboro.verifier.classes import Classes
 
 COLUMNS: dict[str, Any] = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
 ALIKE = {"age": ["30"] * 3 + ["40"] * 3, "disease": ["flu"] * 3 + ["flu", "cold", "cold"]}
@@ -248,3 +252,55 @@ def test_columns_that_stay_in_the_file_are_looked_at(tmp_path: Path, monkeypatch
 def test_a_column_of_any_type_is_looked_at(values: pa.Array) -> None:
     table = pa.table({**ALIKE, "more": values})
     assert released(table, {"k_anonymize": {"k": 3}}, more={"role": "other"}).looked()
+
+
+# Numbers that lie close together -----------------------------------------------------------------------------------------
+
+
+def near(release: Release) -> list[tuple[str, int, int]]:
+    told = [one.values for one in release.looked(figures=True) if one.id == "exposure.look.secret_near"]
+    return [(one["sensitive"], one["near"], one["people"]) for one in told]
+
+
+PAID = [30_000 + n for n in range(5)] + [20_000 * n for n in range(1, 6)]
+DIVERSE = {"k_anonymize": {"k": 5, "l_diversity": {"disease": 5}}}
+
+
+@pytest.mark.parametrize(
+    ("paid", "told"),
+    [
+        (PAID, [("disease", 5, 10)]),
+        ([*PAID[:4], None, *PAID[5:]], []),  # whose is missing is not known
+        ([*PAID[:9], 10**9], [("disease", 5, 10)]),  # one who has far more makes nobody else alike
+        ([30_000 + n for n in range(10)], []),  # everybody's is known so well without a group
+        ([str(n) for n in range(10)], []),
+    ],
+)
+def test_different_numbers_that_lie_close_together_are_told(paid: list[Any], told: list[Any]) -> None:
+    release = released({"age": ["30"] * 5 + ["40"] * 5, "disease": paid}, DIVERSE)
+    assert near(release) == told
+    assert ("is nearly known of 5 of 10" in release.summary(figures=True)) == bool(told)
+    assert ("is nearly known of 5 of 10" in release.report.summary()) == bool(told)
+
+
+def test_people_are_counted_whose_numbers_lie_close_together() -> None:
+    table = {"who": list("aabbccdd"), "age": ["30"] * 4 + ["40"] * 4, "disease": [30, 31, 32, 33, 0, 900, 2000, 5000]}
+    drop = {"drop_columns": {"attributes": ["who"]}}
+    release = released(table, {"k_anonymize": {"k": 2}}, drop, person="who", who={"role": "identifier"})
+    assert near(release) == [("disease", 2, 4)]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.none(), st.integers(0, 60))), min_size=2, max_size=12))
+def test_near_numbers_against_plain_loops(rows: list[tuple[str, int | None]]) -> None:
+    groups: dict[str, list[int | None]] = defaultdict(list)
+    for group, value in rows:
+        groups[group].append(value)
+    known = [value for _, value in rows if value is not None]
+    ends = np.percentile(known, [10, 90], method="inverted_cdf") if known else [0.0, 0.0]
+    span = float(ends[1] - ends[0])
+    whole = [held for held in groups.values() if None not in held and max(held) > min(held)]  # type: ignore[type-var]
+    expected = sum(len(held) for held in whole if max(held) - min(held) <= span / 20)  # type: ignore[type-var, operator]
+    table = Dataset.of({"group": [one for one, _ in rows], "paid": pa.array([one for _, one in rows], pa.int64())})
+    found = near_secret(Classes.of(table, ["group"]), "paid")
+    assert found is not None
+    assert found.near == expected

@@ -23,7 +23,7 @@ from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
 from oboro.recipe.before_writing.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
-from oboro.recipe.released.beyond_promises import spelled_said, unpromised_said
+from oboro.recipe.released.beyond_promises import near_said, spelled_said, unpromised_said
 from oboro.recipe.run_summary import fact_lines, run_summary
 from oboro.system.atomic_file import atomic, check_free
 from oboro.system.named_files import beside
@@ -215,7 +215,7 @@ class Release:
         return said
 
     def look_warnings(self, *, figures: bool = False) -> list[Message]:
-        """What the recipe accepts; with `figures` also who is unique to somebody who knows all but the secrets."""
+        """What the recipe accepts; with `figures` also who is unique by all but the secrets, and which are nearly known."""
         if self.last_look is None:
             return []
         said = warnings_of_look(self.last_look) if self.last_look.accepted or self.last_look.unneeded else []
@@ -224,7 +224,8 @@ class Release:
         if figures and (people := self.unique_by_all):
             columns, everybody = self.last_look.known, self.last_look.people
             said.append(Message("exposure.look.by_all", people=people, all=everybody, columns=columns))
-        return said
+        secrets = [name for name in self.given.sensitive if name in self.worked.data] if figures else []
+        return said + (near_said(self, secrets) if secrets else [])
 
     @cached_property
     def unique_by_all(self) -> int:

@@ -71,10 +71,13 @@ def _exposed(report: Report) -> Iterator[tuple[str, Message]]:
         yield "secrets", said
 
 
+LOOKED = ("report.warning.looks_like_identifiers", "exposure.look.by_all", "exposure.look.secret_near")
+
+
 def _cautions(report: Report) -> Iterator[tuple[str, Message]]:
     """What a run says without a report too, and what looks like an identifier; what was accepted is said of the exposed."""
     for said in report.warnings:
-        if said.id in ("report.warning.looks_like_identifiers", "exposure.look.by_all"):
+        if said.id in LOOKED:
             yield "look", said
         elif not said.id.startswith(("report.", "exposure.look.")):
             yield "caution", said

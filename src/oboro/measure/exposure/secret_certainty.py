@@ -17,7 +17,10 @@ from oboro.table.value_counts import clean
 from oboro.verifier.classes import Classes
 from oboro.verifier.secret_spread import NEARLY, secret_spread
 
-__all__ = ["NEARLY", "CertainSecrets", "certain_secret", "certain_secrets"]
+__all__ = ["NEARLY", "CertainSecrets", "NearSecrets", "certain_secret", "certain_secrets", "near_secret"]
+
+PART = 20  # the values of a class are close where they span so small a part of what the middle of the table spans
+MIDDLE = (0.1, 0.9)  # one income of a billion must not make all others alike
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,15 @@ class CertainSecrets:
     """The largest posterior: the highest share of a class that has the same value. 0 in an empty table."""
     everywhere: float
     """The share of all people that has the most frequent value: what is known without the quasi-identifiers."""
+
+
+@dataclass(frozen=True)
+class NearSecrets:
+    """How many people a class tells a number nearly: its values differ, but lie close together (the proximity attack)."""
+
+    sensitive: str
+    near: int
+    people: int
 
 
 def certain_secrets(
@@ -92,3 +104,42 @@ def _most_frequent(column: Column, person: Column | None) -> int:
     """How many people have the value that most have."""
     counts = column.counts if person is None else people_per_group(Groups.of([column], len(column)), person)
     return int(counts.max(initial=0))
+
+
+def near_secret(classes: Classes, name: str) -> NearSecrets | None:
+    """How many stand in classes of several values that lie close together; None where values have no place on a line. O(rows).
+
+    >>> from oboro.table.dataset import Dataset
+    >>> table = Dataset.of({"sex": ["F", "F", "M", "M"], "income": [30010, 30020, 71000, 28000]})
+    >>> near_secret(Classes.of(table, ["sex"]), "income").near
+    2
+    """
+    column = classes.data[name]
+    if not column.kind.numeric or not classes.data.rows:
+        return None
+    places = column.numbers(name)
+    low, high = _ends(classes, places[column.codes])
+    close = (high > low) & (PART * (high - low) <= _middle(places, column.counts))
+    people = classes.data.rows if classes.person is None else people_in(classes.person)
+    return NearSecrets(name, _standing_in(classes, close), people)
+
+
+def _ends(classes: Classes, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest value of each class; not-a-number, which is close to nothing, where one is missing."""
+    labels, number = classes.groups.labels, len(classes.groups)
+    low, high, missing = np.full(number, np.inf), np.full(number, -np.inf), np.isnan(values)
+    np.minimum.at(low, labels, np.where(missing, np.inf, values))
+    np.maximum.at(high, labels, np.where(missing, -np.inf, values))
+    low[labels[missing]] = np.nan
+    return low, high
+
+
+def _middle(places: np.ndarray, counts: np.ndarray) -> float:
+    """What the middle four fifths of all records that have a value span."""
+    known = ~np.isnan(places) & (counts > 0)
+    order = np.argsort(places[known])
+    held, below = places[known][order], np.cumsum(counts[known][order])
+    if not held.size:
+        return 0.0
+    first, last = np.searchsorted(below, [part * below[-1] for part in MIDDLE])
+    return float(held[last] - held[first])

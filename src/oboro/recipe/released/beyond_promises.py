@@ -9,16 +9,18 @@ from collections.abc import Collection
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
+from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets, near_secret
 from oboro.recipe.before_writing.last_look_before_writing import nobodys
+from oboro.table.dataset import Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.text import Message
+from oboro.verifier.classes import Classes
 from oboro.verifier.strict_reading import read_strictly
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
 
-__all__ = ["spelled_said", "unpromised_said"]
+__all__ = ["near_said", "spelled_said", "unpromised_said"]
 
 PERSON = "\0person"  # a name that no column has
 
@@ -45,6 +47,17 @@ def spelled_said(release: Release, secrets: Collection[str]) -> list[Message]:
     return [Message("exposure.look.secret_spelled", **vars(one)) for one in found if one.certain]
 
 
+def near_said(release: Release, secrets: Collection[str]) -> list[Message]:
+    """For how many people all values of their group lie close together, which l-diversity counts as different."""
+    quasi, names = _told_by_classes(release, secrets)
+    if not names:
+        return []
+    data, person = _read(release, quasi, names)
+    classes = Classes.of(data, quasi, person)
+    found = [one for name in names if (one := near_secret(classes, name)) is not None]
+    return [Message("exposure.look.secret_near", **vars(one)) for one in found if one.near]
+
+
 def _told_by_classes(release: Release, secrets: Collection[str]) -> tuple[list[str], list[str]]:
     """The quasi-identifiers, and those of the secrets of which classes of equal records tell something."""
     released = release.worked.data
@@ -56,11 +69,15 @@ def _told_by_classes(release: Release, secrets: Collection[str]) -> tuple[list[s
 
 
 def _certain(release: Release, quasi: list[str], names: list[str]) -> tuple[CertainSecrets, ...]:
+    data, person = _read(release, quasi, names)
+    return certain_secrets(data, quasi, names, person)
+
+
+def _read(release: Release, quasi: list[str], names: list[str]) -> tuple[Dataset, str | None]:
+    """The release as its strictest reader takes it, with the column that says whose each row is."""
     released, source, given = release.worked.data, release.source, release.given
     known = [*quasi, *names]
     data = released.select(known) if source is None else source.fill_columns(released, known)
     data = read_strictly(data, quasi, names)  # empty text and a missing value are one secret, not two
     person = person_of_rows(release.original, given.person, released.origin, given.fold(given.person))
-    if person is None:
-        return certain_secrets(data, quasi, names)
-    return certain_secrets(data.with_columns({PERSON: person}), quasi, names, PERSON)
+    return (data, None) if person is None else (data.with_columns({PERSON: person}), PERSON)
