@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oboro.errors import InputError
+from oboro.errors import InputError, UsageError
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream_plan import StreamOptions, anonymizer
 from oboro.stream.delay_free.value_levels import ValueLevels
@@ -53,6 +53,8 @@ DAYS: list[Any] = [
         "昭和34年6月7日",
         "04.2015",
         "10.2015",
+        "2020-05",
+        "2020/5",
     ),
     *("2020-02-30", "2020", 2020, date(2020, 1, 2), datetime(2020, 1, 2, 3), "x"),
 ]
@@ -70,6 +72,28 @@ LISTED: list[Any] = [
     True,
     "true",
 ]
+ADDRESSES: list[Any] = [
+    "東京都新宿区西新宿2",
+    "東京都新宿区",
+    "東京都",
+    "東京都新しい市1",
+    "〒160-0023 東京都新宿区",
+    "港区1",
+    "x",
+]
+POSTCODES: list[Any] = ["100-0001", "1000002", "〒100-0001", "100", "", 600001, "１００－０００１"]
+AGES: list[Any] = ["39歳", "４０歳", "41", 42, 42.5, "100歳", "200歳", "x"]
+ERAS: list[Any] = [
+    "昭和34年6月7日",
+    "昭和34年",
+    "昭和",
+    "昭和64年1月8日",
+    "平成元年5月",
+    "平成2年2月30日",
+    "2019-04-30",
+    "S34.6.7",
+]
+ILLNESSES: list[Any] = ["E11", "E11.9", "E119", "e11.-", "E10-E14", "B99", "XX"]
 TREE = {"West": ["Kyoto", "Nara"], "Numbers": ["39.00", "40"], "Others": ["2020-01-31", "TRUE"]}
 CASES: list[tuple[dict[str, Any], list[Any]]] = [
     ({"intervals": [5, 10, 40]}, NUMBERS),
@@ -80,6 +104,11 @@ CASES: list[tuple[dict[str, Any], list[Any]]] = [
     ({"dates": ["year", "decade"]}, DAYS),
     ({"dates": ["day", "month"], "date_order": "month_first"}, DAYS),
     ({"tree": TREE}, LISTED),
+    ({"japan": "address"}, ADDRESSES),
+    ({"japan": "postcode"}, POSTCODES),
+    ({"japan": "age"}, AGES),
+    ({"japan": "era"}, ERAS),
+    ({"icd10": "chapters"}, ILLNESSES),
 ]
 ROWS = [
     {"age": age, "zip": zip_, "note": n}
@@ -152,3 +181,27 @@ def test_the_same_records_in_other_blocks_are_released_alike(
 ) -> None:
     """Values of records that were refused, and of those that came later in a block, were learned before their turn."""
     assert in_blocks(rows, cuts, **options) == in_blocks(rows, [1] * len(rows), **options)
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "expected"),
+    [
+        ({"japan": "postcode"}, "100-0001", ("100-0001", "100-****", "10*-****")),
+        ({"japan": "address"}, "東京都新宿区西新宿2", ("東京都新宿区西新宿2", "東京都新宿区", "東京都", "関東地方")),
+        ({"japan": "age"}, "39歳", ("39歳", "35～39歳", "35～44歳", "15～64歳")),
+        ({"japan": "era"}, "昭和34年6月7日", ("昭和34年6月7日", "昭和34年6月", "昭和34年", "昭和")),
+        ({"icd10": "chapters"}, "E11.9", ("E11.9", "E11", "E10-E14", "IV (E00-E90)")),
+        ({"dates": ["quarter", "year"]}, "2020-05", ("2020-05", "2020-Q2", "2020")),
+    ],
+)
+def test_ready_hierarchies_have_their_levels_in_streams(
+    spec: dict[str, Any], value: str, expected: tuple[str, ...]
+) -> None:
+    """A stream took them for the value or `*`."""
+    assert labels(spec, [value]) == [expected]
+
+
+@pytest.mark.parametrize("spec", [{"neighbours": {"groups": [2]}}, {"priority": {"levels": 2}}])
+def test_a_hierarchy_of_all_values_is_refused_in_streams(spec: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="depends on all values"):
+        ValueLevels("place", HierarchySpec(**spec))

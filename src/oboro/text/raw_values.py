@@ -44,9 +44,9 @@ class Raw:
 
     @property
     def kind(self) -> str:
-        """What it is, without saying it: missing, number, date or text. What was computed (`figure`) has no length of its own."""
-        if self.value is None:
-            return "missing"
+        """What it is: missing, empty, number, date or text. What was computed (`figure`) has no length of its own."""
+        if self.value is None or self.value == "":
+            return "missing" if self.value is None else "empty"
         if isinstance(self.value, float):
             return "figure"
         if isinstance(self.value, date) or re.fullmatch(DATE, str(self.value)):

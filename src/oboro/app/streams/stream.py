@@ -132,9 +132,8 @@ def stream(
     if not metrics["stopped"]:
         require_some_released(metrics["released_now"], metrics["dead_letters"])
     if metrics["dead_letters"] and not as_json:
-        told = Message(
-            "command.stream_refused", dead=metrics["dead_letters"], all=metrics["dead_letters"] + metrics["records"]
-        )
+        dead, kept = metrics["dead_letters"], "stream_refused" if dead_letters is None else "stream_refused_kept"
+        told = Message(f"command.{kept}", dead=dead, all=dead + metrics["records"], place=dead_letters)
         print(told.say(spoken()), file=sys.stderr)
 
 

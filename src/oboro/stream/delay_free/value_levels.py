@@ -32,6 +32,7 @@ Value = Hashable
 KINDS = (str, int, float, bool, date, datetime)
 MISSING = -1
 MOST_AHEAD = 1 << 16
+READY_LEVELS = {"address": 3, "postcode": 2, "age": 3, "era": 3, "chapters": 3}  # at most: an era's year has no month
 
 
 @dataclass(eq=False)
@@ -74,7 +75,9 @@ class ValueLevels:
             if not isinstance(spec.mask, Mask) or spec.mask.steps is None:
                 raise UsageError(Message("error_stream.mask_steps", name=self.name))
             return 1 + len(spec.mask.steps)
-        return 1
+        if spec.neighbours is not None or spec.priority is not None:
+            raise UsageError(Message("error_stream.of_all_values", name=self.name, hierarchy=spec.plan()))
+        return 1 + READY_LEVELS.get(spec.icd10 or spec.japan or "", 0)
 
     @property
     def label_counts(self) -> list[int]:
@@ -144,7 +147,8 @@ class ValueLevels:
             hierarchy = self._whole.bind(column) if self._whole else self.spec.build(self.name, column, self.folder)
         except InputError:
             # Said without the value: the reason goes where values may not be seen.
-            raise ColumnError(Message("error_stream.not_taken", name=self.name, hierarchy=self.spec.plan())) from None
+            reason = "not_taken_empty" if "" in values else "not_taken"
+            raise ColumnError(Message(f"error_stream.{reason}", name=self.name, hierarchy=self.spec.plan())) from None
         texts = [texts_of(level.labels) for level in hierarchy.levels[1:]]
         return [self._path(value, hierarchy, texts, code) for value, code in zip(values, column.codes, strict=True)]
 

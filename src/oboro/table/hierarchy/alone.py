@@ -17,6 +17,11 @@ __all__ = ["form_alone"]
 
 EXACT = 1 << 53  # whole numbers below it are the same as floats
 WHOLE = re.compile("-?(0|[1-9][0-9]{0,14})")
+READY = {
+    "postcode": re.compile("[0-9]{3}-?[0-9]{4}"),
+    "age": re.compile("(0|[1-9][0-9]?)歳?"),
+    "era": re.compile("(昭和|平成)[1-9][0-9]?年(1[0-2]|[1-9])月(1[0-9]|2[0-8]|[1-9])日"),
+}
 DAY = re.compile("[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}|[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}")
 
 
@@ -33,6 +38,8 @@ def form_alone(spec: HierarchySpec, listed: Collection[str | None] | None, value
         form: Hashable = "listed" if text in listed else value
     elif spec.mask is not None:
         form = value if text is None else len(text)
+    elif spec.japan is not None or spec.icd10 is not None:
+        form = _ready_form(spec.icd10 or spec.japan or "", text) or value
     else:
         form = _number_or_day(value) or value
     return type(value), form
@@ -47,3 +54,16 @@ def _number_or_day(value: Any) -> str:
     if isinstance(value, str):
         return "whole" if WHOLE.fullmatch(value) else "day" if DAY.fullmatch(value) else ""
     return "day" if type(value) is date else ""
+
+
+def _ready_form(kind: str, text: str | None) -> str:
+    """Whether a value has levels that nothing beside it can change: no other value is a label of its, nor it of another."""
+    if text is None:
+        return ""
+    if kind in READY:
+        return kind if READY[kind].fullmatch(text) else ""
+    if kind == "address":
+        from oboro.table.hierarchy.ready.addresses import lies_within_a_municipality
+
+        return kind if lies_within_a_municipality(text) else ""
+    return ""

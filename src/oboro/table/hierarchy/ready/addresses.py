@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,7 @@ from oboro.table.hierarchy.levels import Level, text_array
 from oboro.table.hierarchy.ready.labelled_values import apart, level_of, refuse
 from oboro.table.japanese.written_values import plain_text
 
-__all__ = ["PREFECTURES", "address_levels", "municipalities", "with_place"]
+__all__ = ["PREFECTURES", "address_levels", "lies_within_a_municipality", "municipalities", "with_place"]
 
 REGIONS = {
     "北海道地方": "北海道",
@@ -90,6 +91,19 @@ def _lengths() -> list[tuple[int, pa.Array]]:
     """The names by their length, longest first."""
     lengths = sorted({len(name) for name in _names()}, reverse=True)
     return [(length, pa.array([name for name in _names() if len(name) == length])) for length in lengths]
+
+
+def lies_within_a_municipality(text: str) -> bool:
+    """Whether a plainly written address begins with a municipality and goes on with something of its own, so that it is no label.
+
+    >>> [lies_within_a_municipality(text) for text in ("東京都新宿区西新宿2", "東京都新宿区", "東京都新しい市1")]
+    [True, False, False]
+    """
+    if not text.isalnum() or not unicodedata.is_normalized("NFKC", text) or text[0].isdigit():
+        return False
+    text = _one_way(text)
+    begun = next((length for length, _ in _lengths() if text[:length] in _names()), len(text))
+    return begun < len(text) and not _names()[text[:begun]][0].endswith(UNKNOWN)
 
 
 def with_place(values: pa.Array) -> tuple[pa.Array, pa.Array]:
