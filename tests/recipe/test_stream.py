@@ -225,3 +225,29 @@ def test_what_names_of_fields_give_away_is_said_at_the_start(
     done = call("stream", "--recipe", str(tmp_path / "recipe.yaml"), *places, *options)
     assert (done.code, len(done.err.splitlines())) == (0, len(told))
     assert all(one in done.err for one in told)
+
+
+def test_a_hierarchy_tells_a_window_what_is_no_number(tmp_path: Path) -> None:
+    """Every record was refused; levels themselves are not used there, which is said."""
+    (tmp_path / "age.csv").write_text("30;30-39\n31;30-39\n", encoding="utf-8")
+    levels = {
+        "town": {"tree": {"Kansai": ["Kyoto", "Nara"]}},
+        "zip": {"japan": "postcode"},
+        "age": {"csv": str(tmp_path / "age.csv")},
+    }
+    quasi = {name: {"role": "quasi", "hierarchy": spec} for name, spec in levels.items()}
+    stream = Recipe(attributes=quasi, steps=[{"k_anonymize": {"k": 2}}]).stream(mode="window", window=4)
+    rows = [
+        {"town": town, "zip": "600-8001", "age": age} for town, age in (("Kyoto", 30), ("Kyoto", 31), ("Nara", 30)) * 2
+    ]
+    released = stream.push_many(rows) + stream.flush()
+    assert {row["town"] for row in released} <= {"Kyoto", "Nara"}
+    assert {row["zip"] for row in released} == {"600-8001"}
+    assert all(30 <= row["age"] <= 31 for row in released)
+
+    dated = Recipe(
+        attributes={"since": {"role": "quasi", "hierarchy": {"dates": ["year"]}}}, steps=[{"k_anonymize": {"k": 2}}]
+    )
+    with pytest.raises(RecipeError, match="--categories since"):
+        dated.stream(mode="window", window=4)
+    assert dated.stream(mode="window", window=4, categories=["since"]) is not None

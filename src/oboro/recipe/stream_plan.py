@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from oboro.errors import ColumnError, InputError, RecipeError
 from oboro.recipe.roles.column_words import names_one_person, role_by_name
 from oboro.stream import DelayFree, Window
 from oboro.table.dataset import Column
+from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Role
+from oboro.table.values import kind_of
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.k_anonymize import KAnonymize
@@ -86,11 +89,32 @@ def anonymizer(recipe: Recipe, options: StreamOptions) -> DelayFree | Window:
         "weights": weights,
         "unnamed": recipe.unnamed,
     }
-    if options.mode == "window":  # numbers are averaged, so hierarchies are not asked
-        more = {name: value for name, value in options.given.items() if name != "mode"}
-        return Window(quasi, asked.k, **more, **shared)
     specs = {name: spec for name in quasi if (spec := recipe.attributes[name].hierarchy) is not None}
+    if options.mode == "window":
+        more = {name: value for name, value in options.given.items() if name not in ("mode", "categories")}
+        categories = [*(options.categories or ()), *_no_numbers(specs, options.categories or (), recipe.folder)]
+        return Window(quasi, asked.k, categories=categories, **more, **shared)
     return DelayFree(quasi, asked.k, hierarchies=specs, folder=recipe.folder, **options.given, **shared)
+
+
+def _no_numbers(specs: Mapping[str, HierarchySpec], named: Collection[str], folder: Path) -> list[str]:
+    """The attributes whose hierarchy says that their values are no numbers; else a window would refuse every record.
+
+    Levels themselves are not asked there: a group shows the mean of its numbers and the most frequent of other values.
+    """
+    found = []
+    for name, spec in specs.items():
+        whole = spec.whole(name, folder)
+        if (
+            name in named
+            or spec.intervals is not None
+            or (whole is not None and kind_of(whole.levels[0].labels).numeric)
+        ):
+            continue
+        if spec.dates is not None:
+            raise RecipeError(Message("error_recipe.window_dates", name=name))
+        found.append(name)
+    return found
 
 
 def _dropped(recipe: Recipe) -> list[str]:
@@ -162,6 +186,11 @@ def cautions_of_stream(recipe: Recipe, options: StreamOptions) -> list[Message]:
     people = [name for name in names if names_one_person(name) and not recipe.because("rows_of", name)]
     if people and options.of(recipe).person is None:
         said.append(Message("recipe.stream.rows_of", person=people[0]))
+    levels = [
+        name for name in recipe.schema_given.quasi if recipe.attributes[name].hierarchy not in (None, HierarchySpec())
+    ]
+    if options.mode == "window" and levels:
+        said.append(Message("recipe.stream.no_levels", columns=levels))
     hidden = {*_dropped(recipe), *_renamed(recipe), *recipe.schema_given.quasi, options.of(recipe).person}
     shown = [name for name in names if name not in hidden and role_by_name(name) is Role.IDENTIFIER]
     shown = [name for name in shown if not recipe.because("identifiers", name)]
