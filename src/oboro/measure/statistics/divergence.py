@@ -1,8 +1,8 @@
 """How much the frequencies of a column's values differ, in the units of information.
 
 Numbers and dates are counted in equal bins over the range of both tables, unless few values are all there is;
-generalized labels are spread evenly over the values under them where a hierarchy explains them all. What is lost (`*`, or
-a label for everything) is a bin of its own, in which the original has nobody.
+generalized labels are spread evenly over the values under them where a hierarchy or the labels themselves explain them all.
+What is lost (`*`, or a label for everything) is a bin of its own, in which the original has nobody.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _counts(recoded: RecodedColumn) -> tuple[np.ndarray, np.ndarray] | None:
     original, released = recoded.original, recoded.released
     if not len(original) or not len(released):
         return None
-    if recoded.hierarchy is not None and recoded.known.all():
+    if recoded.spreads:
         return _with_lost(*_in_bins(plain_numbers(original), *spread_counts(recoded)))
     if recoded.line is None:
         return aligned(original, released)

@@ -2,7 +2,7 @@
 
 Categories: total variation. Numbers and dates: Kolmogorov–Smirnov (the greatest gap between the cumulated shares) and
 Wasserstein-1 over the range of both. Generalized labels are spread evenly over the values under them where a
-hierarchy explains them all; otherwise they are compared as categories of their own.
+hierarchy or the labels themselves (`31–38`) explain them all; otherwise they are compared as categories of their own.
 
 A value that is lost (`*`, or a label for everything) is not spread: a destroyed column would look as if it had been even.
 It is charged in full, as NCP (Xu et al. 2006) and discernibility (Bayardo and Agrawal 2005) charge it: it is a category
@@ -45,7 +45,7 @@ def resemblance(name: str, recoded: RecodedColumn) -> list[Measure]:
     original, released = recoded.original, recoded.released
     if not len(original) or not len(released):
         return [_total_variation(name, None, NO_RECORDS)]
-    if recoded.hierarchy is not None and recoded.known.all():
+    if recoded.spreads:
         return _spread(name, recoded)
     if recoded.line is not None:
         before, after = recoded.line
@@ -73,7 +73,7 @@ def _spread(name: str, recoded: RecodedColumn) -> list[Measure]:
     """The distances after spreading every label over the values under it."""
     original = recoded.original
     before, after = spread_counts(recoded)
-    spread = (SPREAD,) if ((recoded.place[0] > 0) & ~recoded.lost).any() else ()
+    spread = (SPREAD,) if ((recoded.place[0] != 0) & ~recoded.lost).any() else ()
     notes = (*lost_note(recoded), *spread)
     numbers = plain_numbers(original)
     if numbers is None:

@@ -3,7 +3,8 @@
 - `*` covers everything.
 - A label of the column's hierarchy covers the leaves under it.
 - A plain value, or a label that no hierarchy explains, covers the original values behind it, if it is known which
-  released record was made from which original one; otherwise a plain value covers itself and a label is not explained.
+  released record was made from which original one; otherwise a plain value covers itself, and a label what it names by
+  itself (`31–38`), if every such label of the column names something.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.label_reach import LabelReach
 from oboro.table.labels.starred_values import all_stars, is_star, plain_numbers, without_star
 from oboro.table.rows.row_origins import Rows
 from oboro.table.value_counts import Tally, clean, tally
@@ -124,7 +126,20 @@ class RecodedColumn:
             under = np.bincount(one.table[there], minlength=len(one.labels))
             here = np.flatnonzero((level == number) & ~self.stars)
             out[here] = (under[label[here]] == there.sum()) & (there.sum() > 1)
+        if self.reach is not None:
+            out[self.reach.labels] = (self.reach.under(there) == there.sum()) & (there.sum() > 1)
         return out
+
+    @cached_property
+    def reach(self) -> LabelReach | None:
+        """What those labels name that the hierarchy does not have; None where one names nothing, or numbers became numbers."""
+        asked = ~self.known & (self.released.counts > 0)
+        return LabelReach.of(self.original, self.released, asked) if asked.any() and self.numbers is None else None
+
+    @property
+    def spreads(self) -> bool:
+        """Whether it is known of every label which original values it stands for, so that rows can be spread over these."""
+        return (self.hierarchy is not None and bool(self.known.all())) or self.reach is not None
 
     @property
     def lost_share(self) -> float:
@@ -149,7 +164,11 @@ class RecodedColumn:
         level, _ = self.place
         out = np.where(level >= 0, self._from_levels(map(attrgetter("share"), self.levels), 1.0), np.nan)
         plain = (level <= 0) & ~self.stars
-        return out if self.behind is None else np.where(plain, _spread(self.behind, self.original), out)
+        if self.behind is not None:
+            return np.where(plain, _spread(self.behind, self.original), out)
+        if self.reach is not None:
+            out[self.reach.labels] = _named(self.reach, self.original)
+        return out
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -158,6 +177,8 @@ class RecodedColumn:
         under = [np.bincount(level.table, weights=counts, minlength=len(level.labels)) for level in self.levels]
         out = np.where(self.known, self._from_levels(under, float(counts.sum())), np.nan)
         if self.behind is None:
+            if self.reach is not None:
+                out[self.reach.labels] = self.reach.under(counts)
             return out
         behind = np.add.reduceat(counts[self.behind.codes], self.behind.starts[:-1])
         return np.asarray(np.where((self.place[0] <= 0) & ~self.stars, behind, out))
@@ -172,8 +193,8 @@ class RecodedColumn:
         return out
 
     def leaves(self) -> np.ndarray:
-        """The released rows that still say something, spread evenly over the original values that they may stand for; every
-        entry must be `known`."""
+        """The released rows that still say something, spread evenly over the original values that they may stand for; the
+        column must be one that `spreads`."""
         level, label = self.place
         counts = self.released.counts
         out = np.zeros(len(self.original.values))
@@ -181,6 +202,8 @@ class RecodedColumn:
             here = (level == number) & ~self.lost
             rows = np.bincount(label[here], weights=counts[here], minlength=len(one.labels))
             out += (rows / np.bincount(one.table, minlength=len(one.labels)).clip(1))[one.table]
+        if self.reach is not None:
+            out += self.reach.spread(np.where(self.lost, 0, counts)[self.reach.labels])
         return out
 
 
@@ -211,6 +234,16 @@ def positions(asked: pa.Array, among: pa.Array) -> np.ndarray:
     out = np.full(len(asked), -1)
     out[back[there]] = there
     return out
+
+
+def _named(reach: LabelReach, original: Column) -> np.ndarray:
+    """How much of the domain each label names."""
+    numbers = plain_numbers(original) if original.kind.numeric else None
+    if numbers is None:
+        entries = reach.under(np.ones(len(original.values)))
+        return np.where(entries > 1, entries / len(original.values), 0.0)
+    low, high = reach.ends(numbers)
+    return np.asarray((high - low) / (np.nanmax(numbers) - np.nanmin(numbers) or 1.0))
 
 
 def _spread(behind: Tally, original: Column) -> np.ndarray:
