@@ -429,6 +429,23 @@ def test_a_search_tells_how_far_it_is(monkeypatch):
     assert told[-1].settled == found.evaluated + found.tagged
 
 
+def test_the_gap_that_is_told_only_closes(monkeypatch):
+    monkeypatch.setattr(huge_search, "TURN", 8)
+    monkeypatch.setattr(search_limits, "EVERY", 0.0)
+    monkeypatch.setattr(search, "LISTED", 0)
+    monkeypatch.setattr(search, "LISTED_BY_SIZE", 0)
+    told: list = []
+    found = search.search(
+        larger_case("loss", rows=300, attributes=5).problem(), minimal=False, prove=True, tell=told.append
+    )
+    losses, bounds = ([one[i] for one in told if one[i] is not None] for i in (3, 4))
+    assert losses == sorted(losses, reverse=True)
+    assert bounds == sorted(bounds)
+    assert found.exact
+    assert losses[-1] == found.best.loss >= bounds[-1]
+    assert [one.bound for one in told[-len(bounds) :]] == bounds, "once a bound is known, it is told"
+
+
 def test_an_answer_is_told_before_a_wide_lattice_is_laid_out(monkeypatch):
     told, before = [], []
     status = search.NodeStatus

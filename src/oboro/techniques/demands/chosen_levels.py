@@ -30,6 +30,7 @@ def progress(step: str, so_far: SearchProgress) -> Message:
         return Message("progress.search", **figures)
     if so_far.bound is None:
         return Message("progress.search_with_best", **figures, loss=so_far.loss)
+    del figures["settled"]  # the gap tells more, and a terminal has little room
     return Message("progress.search_with_gap", **figures, loss=so_far.loss, bound=so_far.bound)
 
 

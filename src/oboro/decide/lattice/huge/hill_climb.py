@@ -57,6 +57,8 @@ class HillClimb:
     best: Node | None = None
     rest: Callable[[], None] = lambda: None
     """Called after each check, for whoever takes turns with the climb; it may set a better `best`, which the climb goes on from."""
+    told: Callable[[], SearchProgress] | None = None
+    """How far the search is that takes turns with the climb; without it, how far the climb is."""
 
     def __post_init__(self) -> None:
         self.failed, self.fails = np.zeros((64, len(self.problem.hierarchies)), dtype=np.int16), 0
@@ -173,7 +175,7 @@ class HillClimb:
             found = list(check(lambda levels: self.checker.check(levels, hurdle), new))
         if found:
             self._take_in(found)
-        self.limits.report(self.progress)
+        self.limits.report(self.told or self.progress)
         self.rest()
         return [self.nodes[levels] for levels in wanted if levels in self.nodes]
 

@@ -49,7 +49,7 @@ class HugeSearch:
         tireless = self.prove or self.limits.seconds is not None
         self.climb = HillClimb(self.problem, self.checker, self.limits, tireless)
         self.boxes = BoxSearch(self.problem, self.checker, self.climb.nodes)
-        self.climb.rest, self.turn = self._prove_between, 0
+        self.climb.rest, self.climb.told, self.turn = self._prove_between, self.progress, 0
         self.optima = None if self.solve is None else BlockOptima(self.problem, self.solve)
 
     def run(self) -> None:
@@ -116,8 +116,11 @@ class HugeSearch:
     def progress(self) -> SearchProgress:
         """How far the search is."""
         best, size = self.boxes.best, self.problem.lattice.size
-        settled = size - self.boxes.open_nodes
-        return SearchProgress(self.evaluated, settled, size, None if best is None else best.loss, self.bound)
+        if self.climb.best is not None and (best is None or self.climb.best.rank < best.rank):
+            best = self.climb.best  # the proof has not heard of it yet
+        settled, loss = size - self.boxes.open_nodes, None if best is None else best.loss
+        bound = self.bound if loss is None or self.bound is None else min(self.bound, loss)
+        return SearchProgress(self.evaluated, settled, size, loss, bound)
 
     @property
     def evaluated(self) -> int:
