@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import oboro
 from oboro.errors import InputError, OboroError, PromiseError, RecipeError, UsageError
+from oboro.io import held_limit
+from oboro.io.untouched_columns import UntouchedCsvColumns
 from oboro.verifier.verdict import Verification
 
 QUASI = {
@@ -319,3 +321,25 @@ def test_whatever_joins_the_rows_of_a_person_is_told(kind: str, person: str | No
     assert list(linked) == expected
     assert {(one["people"], one["unique"]) for one in linked.values()} == {(22, 2)}
     assert "2 of 22 are unique" in release.summary()
+
+
+@pytest.mark.parametrize("held", ["frame", "csv", "large csv"])
+def test_codes_that_nobody_called_anything_join_rows_too(
+    held: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(year, other) for year in range(5) for other in range(year)] * 2 + [(1, 1)]
+    rows = [(f"{n * 7919:016x}{n:016x}"[8:24] + "ab", year) for n, pair in enumerate(pairs) for year in pair]
+    table = pd.DataFrame(rows, columns=["ck", "year"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    if held == "large csv":
+        monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+        monkeypatch.setattr(UntouchedCsvColumns, "small", False)
+    recipe = oboro.Recipe(
+        attributes={"ck": {"role": "other"}, "year": {"role": "quasi"}}, steps=[{"k_anonymize": {"k": 5}}]
+    )
+    release = recipe.run(table if held == "frame" else tmp_path / "t.csv")
+    (told,) = [one for one in release.cautions if one.id.startswith("exposure.linked")]
+    assert told.values["column"] == "ck"
+    assert told.id.endswith("unread" if held == "large csv" else "pseudonym")
+    assert held == "large csv" or (told.values["people"], told.values["unique"]) == (21, 1)
+    assert oboro.init(table).columns["ck"].role.value == "identifier"

@@ -108,7 +108,7 @@ def run(
         from oboro.recipe.before_writing.known_beside_before_writing import known_beside_before_writing
 
         rows += known_beside_before_writing(frame.data, table.data, beside, table.promises, table.person, origin)
-    if table.promises and (recipe.person is not None or any(step.technique.removes_identity for step in table.records)):
+    if table.promises:
         from oboro.recipe.before_writing.linked_before_writing import linked_before_writing
 
         rows += linked_before_writing(*made, person=table.person, source=origin)

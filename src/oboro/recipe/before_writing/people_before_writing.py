@@ -87,13 +87,18 @@ def _left_by_rows(held: Dataset, names: Sequence[str]) -> list[str] | None:
 
 
 def _by_traits(held: Dataset, released: Dataset, names: Sequence[str]) -> list[str]:
-    """Other released columns of which every value has one sex or birth in all its rows: each may be a person, whatever its name."""
+    """Other released columns that may be a person, whatever they are called.
+
+    Every value has one sex or birth in all its rows, or is a long code such as a program gives.
+    """
+    from oboro.recipe.roles.column_forms import holds_tokens
     from oboro.recipe.roles.column_words import names_person_trait
     from oboro.recipe.roles.repeated_people import repeated_in
 
     asked = [name for name in released if name in held and name not in names]
     found = [one for name in asked if (one := repeated_in(held, name)) is not None]
-    return [one.column for one in found if any(map(names_person_trait, one.fixed))]
+    traits = [one.column for one in found if any(map(names_person_trait, one.fixed))]
+    return traits + [name for name in asked if name not in traits and holds_tokens(held[name])]
 
 
 def _broken(

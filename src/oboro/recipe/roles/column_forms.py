@@ -18,7 +18,7 @@ from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.notation import label_range
 from oboro.table.values import STAR, Kind
 
-__all__ = ["holds_ranges", "identifier_found", "is_code", "is_serial", "prose", "tells_sex"]
+__all__ = ["holds_ranges", "holds_tokens", "identifier_found", "is_code", "is_serial", "prose", "tells_sex"]
 
 ALL_BUT = 0.95  # of a column whose values are nearly all different
 FEWEST_ROWS = 20  # in a smaller table every number may be one record's
@@ -35,6 +35,11 @@ SEX = frozenset(SEXES.split())
 TWO_SEXES = 2  # at least; one letter alone says nothing
 SEEN = 64  # values that are asked whether they are ranges
 RANGED = re.compile(r"[–~～〜\[(]| to |[.,].*-")  # marks that no number of a person has
+FEWEST_TOKENS = 8  # values; fewer may be codes of categories
+TOKEN = re.compile(
+    r"(?=.*\d)(?=.*[A-Za-z])(\{?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?|[0-9a-f]{16,}|[0-9A-F]{16,}"
+    r"|(?=.*[A-Z])(?=.*[a-z])[0-9A-Za-z+/_-]{20,}={0,2})"
+)
 NO_IDENTIFIER = {"code", "over_89"}  # of the forms that are worth a warning, those that speak of something else
 
 
@@ -102,6 +107,18 @@ def holds_ranges(column: Column) -> bool:
     ranges = [text for text in held if RANGED.search(text) and label_range(text) is not None]
     ends = [text for text in held if label_range(f"{text} to {text}") is not None]
     return len(ranges) + len(ends) == len(held) and 2 * len(ranges) > len(held)
+
+
+def holds_tokens(column: Column) -> bool:
+    """Whether the values are long codes that a program gives: UUIDs, digests, cookies. They number somebody or something.
+
+    >>> holds_tokens(Column.of([f"{i:08x}-1c2d-4e3f-8a9b-0123456789ab" for i in range(9)])), holds_tokens(Column.of(["a1b2"] * 9))
+    (True, False)
+    """
+    if column.kind is not Kind.TEXT or len(column.values) < FEWEST_TOKENS:
+        return False
+    held = [text for text in text_array(column.values.slice(0, SEEN)).to_pylist() if text]
+    return len(held) >= FEWEST_TOKENS and all(map(TOKEN.fullmatch, held))
 
 
 def is_serial(column: Column) -> bool:

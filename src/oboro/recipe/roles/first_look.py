@@ -8,7 +8,15 @@ import pyarrow as pa
 
 from oboro.measure.identifiers import Finding
 from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
-from oboro.recipe.roles.column_forms import holds_ranges, identifier_found, is_code, is_serial, prose, tells_sex
+from oboro.recipe.roles.column_forms import (
+    holds_ranges,
+    holds_tokens,
+    identifier_found,
+    is_code,
+    is_serial,
+    prose,
+    tells_sex,
+)
 from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import outside
@@ -107,6 +115,8 @@ def _by_values(column: Column) -> FirstLook | None:
         return Role.IDENTIFIER, Message("role.serial")
     if is_code(column):
         return Role.IDENTIFIER, Message("role.code")
+    if holds_tokens(column):
+        return Role.IDENTIFIER, Message("role.token")
     return _written(column)
 
 
