@@ -33,6 +33,8 @@ ROWS = range(60)
 BY_VALUES = {
     "contact": ([f"user{i}@example.org" for i in ROWS], Role.IDENTIFIER, "role.form"),
     "since": ([f"2024-{1 + i % 12:02}" if i else "*" for i in ROWS], Role.QUASI, "role.date"),
+    "when": ([20240101 + 100 * (i % 12) + i % 28 for i in ROWS], Role.QUASI, "role.date"),
+    "ym": ([202401 + i % 3 for i in ROWS], Role.QUASI, "role.date"),
     "quarter": ([f"2024-Q{1 + i % 4}" for i in ROWS], Role.QUASI, "role.date"),
     "reach": ([f"090-{1000 + i}-{5000 + i}" for i in ROWS], Role.IDENTIFIER, "role.form"),
     "number": (list(range(1001, 1061)), Role.IDENTIFIER, "role.serial"),

@@ -96,6 +96,26 @@ def test_months_with_the_year_first_have_levels(texts: list[str]) -> None:
     assert found.dates == ["quarter", "year"]
 
 
+@pytest.mark.parametrize("values", [[19900131, 19911201, 20020305], ["19900131", "19911201", None, "20020305"]])
+def test_days_in_digits_have_levels(values: list[int | str | None]) -> None:
+    """Offices in Japan write them so; they were cut into intervals of 50,000."""
+    found = propose("born", Column.of(values))
+    assert found is not None
+    assert found.dates == ["day", "month", "year"]
+    month, year = date_levels("born", pa.array(values).drop_null(), ["month", "year"])
+    assert month.labels.to_pylist() == ["1990-01", "1991-12", "2002-03"]
+    assert year.labels.to_pylist() == ["1990", "1991", "2002"]
+
+
+def test_digits_are_dates_only_where_all_of_them_are() -> None:
+    assert propose("id", Column.of([19900131, 19900230] * 20)) is None
+    assert propose("price", Column.of([202404, 202405, 202406])) is None
+    months = propose("診療年月", Column.of([202404, 202405]))
+    assert months is not None
+    assert months.dates == ["quarter", "year"]
+    assert propose("amount", Column.of([202404, 202413, *range(100_000, 100_040)])).intervals  # type: ignore[union-attr]
+
+
 def test_months_among_days_have_no_levels() -> None:
     with pytest.raises(HierarchyError, match="dates"):
         date_levels("since", pa.array(["2015-04", "2015-04-17"]), ["month", "year"])

@@ -24,8 +24,7 @@ from oboro.table.hierarchy.propose import propose
 from oboro.table.nested_values import is_nested
 from oboro.table.schema import Role
 from oboro.table.spelling.date_notation import unclear_dates
-from oboro.table.spelling.named_months import names_periods
-from oboro.table.spelling.value_texts import is_text
+from oboro.table.spelling.plain_dates import names_periods, seems_dated
 from oboro.table.values import Kind
 from oboro.text import Message
 
@@ -51,7 +50,7 @@ def first_look(name: str, column: Column, findings: Sequence[Finding]) -> FirstL
         return _by_name(name, column, findings)
     if len(column.values) <= 1:
         return _named_constant(name, column) or (Role.OTHER, Message("role.constant"))
-    return _by_form(name, column, list(findings)) or _by_name(name, column, findings) or _by_values(column)
+    return _by_form(name, column, list(findings)) or _by_name(name, column, findings) or _by_values(name, column)
 
 
 def _named_constant(name: str, column: Column) -> FirstLook | None:
@@ -90,7 +89,7 @@ def _by_name(name: str, column: Column, findings: Sequence[Finding]) -> FirstLoo
         return None
     if role is Role.IDENTIFIER and len(column.values) <= 2 < FEWEST_ROWS <= len(column):
         return None  # whether somebody has a telephone, not its number
-    if role is Role.SENSITIVE and column.kind in (Kind.DATE, Kind.DATETIME):
+    if role is Role.SENSITIVE and _is_dated(name, column):
         return None  # when somebody fell ill is known to others, as every date
     if role is not Role.IDENTIFIER and (hidden := _beyond_levels(name, column)) is not None:
         return hidden
@@ -104,8 +103,8 @@ def _beyond_levels(name: str, column: Column) -> FirstLook | None:
     return _written(column)
 
 
-def _by_values(column: Column) -> FirstLook | None:
-    if column.kind in (Kind.DATE, Kind.DATETIME) or unclear_dates(column) is not None or _is_of_months(column):
+def _by_values(name: str, column: Column) -> FirstLook | None:
+    if _is_dated(name, column) or unclear_dates(column) is not None:
         return Role.QUASI, Message("role.date")
     if tells_sex(column):
         return Role.QUASI, Message("role.sex")
@@ -120,11 +119,12 @@ def _by_values(column: Column) -> FirstLook | None:
     return _written(column)
 
 
-def _is_of_months(column: Column) -> bool:
-    """Months or quarters, also of a release in which some are suppressed."""
-    if column.kind is not Kind.TEXT or not is_text(column.values):
-        return False
-    return names_periods(column.values.filter(pa.array(~outside(column))))
+def _is_dated(name: str, column: Column) -> bool:
+    """Dates, months and quarters, also of a release in which some are suppressed."""
+    if column.kind not in (Kind.TEXT, Kind.INTEGER):
+        return column.kind in (Kind.DATE, Kind.DATETIME)
+    values = column.values.filter(pa.array(~outside(column)))
+    return names_periods(values) or seems_dated(name, values)
 
 
 def _written(column: Column) -> FirstLook | None:

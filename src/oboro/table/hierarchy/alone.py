@@ -42,6 +42,7 @@ def form_alone(spec: HierarchySpec, listed: Collection[str | None] | None, value
         form = _ready_form(spec.icd10 or spec.japan or "", text) or value
     else:
         form = _number_or_day(value) or value
+        form = (form, len(text)) if spec.dates is not None and form == "whole" and text is not None else form
     return type(value), form
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from oboro.errors import HierarchyError
 from oboro.system import arrow_functions as pc
 from oboro.table.hierarchy.levels import Level, odd_one, span_share
-from oboro.table.spelling.named_months import read_months
 from oboro.table.spelling.ordered_dates import DateOrder, order_matters, read_in_order, read_years, why_no_order
+from oboro.table.spelling.plain_dates import read_plain_dates
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, because_unread, is_months, kind_of, typed
 from oboro.text import Message, Raw
@@ -32,8 +32,8 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str], order: DateOr
     """
     kinds = (Kind.DATE, Kind.DATETIME)
     values = values if order is None else _in_order(name, values, order)
-    if (months := _months(values)) is not None:
-        values = months
+    if (plain := read_plain_dates(values)) is not None:
+        values = plain
     elif not FINER_THAN_YEARS & set(units) and (years := _years(values)) is not None:
         values = years
     kind = _kind(values)
@@ -61,11 +61,6 @@ def _in_order(name: str, values: pa.Array, order: DateOrder) -> pa.Array:
         odd = next((one for one in values.to_pylist() if read_in_order(pa.array([one]), order) is None), None)
         raise HierarchyError(Message("error_dates.not_in_order", name=name, order=order, odd=Raw(odd)))
     return read
-
-
-def _months(values: pa.Array) -> pa.Array | None:
-    """The first days of months such as `2024-05`; None of other columns."""
-    return read_months(values) if is_text(values) else None
 
 
 def _years(values: pa.Array) -> pa.Array | None:

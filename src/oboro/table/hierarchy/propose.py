@@ -15,8 +15,8 @@ from oboro.table.hierarchy.edges_and_masks import Mask
 from oboro.table.hierarchy.levels import outside, text_array
 from oboro.table.hierarchy.ready.fitting_columns import fitting
 from oboro.table.hierarchy.spec import HierarchySpec
-from oboro.table.spelling.named_months import read_months
 from oboro.table.spelling.ordered_dates import certain_order, read_years
+from oboro.table.spelling.plain_dates import read_plain_dates, seems_dated
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, kind_of, numbers_of
 
@@ -51,8 +51,8 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
             certain_order(values) if is_text(values) else None
         )  # the next table may not tell it, and a stream never does
         return HierarchySpec(dates=_units(numbers_of(values), kind), **({} if order is None else {"date_order": order}))
-    if kind is Kind.TEXT and is_text(values) and (months := read_months(values)) is not None:
-        return HierarchySpec(dates=_units(numbers_of(months), Kind.DATE))
+    if kind in (Kind.TEXT, Kind.INTEGER) and seems_dated(name, values):
+        return HierarchySpec(dates=_units(numbers_of(read_plain_dates(values)), Kind.DATE))
     if kind is Kind.TEXT and (years := read_years(values)) is not None:
         return HierarchySpec(
             dates=[unit for unit in _units(numbers_of(years), Kind.DATE) if unit in ("year", "decade")]
