@@ -595,3 +595,14 @@ def test_the_order_of_day_and_month_is_asked_where_a_column_does_not_tell_it(pag
     page.ask("hierarchy_set", column="born", spec={"dates": ["month", "year"], "date_order": "day_first"})
     assert page.ask("hierarchy", column="born")["order"] == "day_first"
     assert page.ask("hierarchy", column="sex")["order"] is None
+
+
+@pytest.mark.parametrize("first", [20240101, 202401])
+def test_dates_in_digits_may_have_units(page: Page, first: int) -> None:
+    page.open(
+        "people.csv", ("since,sex\n" + "\n".join(f"{first + i % 9},{'FM'[i % 2]}" for i in range(200)) + "\n").encode()
+    )
+    page.ask("role", column="since", role="quasi")
+    shown = page.ask("hierarchy", column="since")
+    assert "dates" in dict(shown["kinds"])
+    assert "dates" in shown["proposed"]

@@ -22,6 +22,7 @@ from oboro.table.hierarchy import HierarchySpec, listed
 from oboro.table.hierarchy.levels import outside, text_array
 from oboro.table.hierarchy.propose import Unit, propose
 from oboro.table.spelling.ordered_dates import read_years
+from oboro.table.spelling.plain_dates import read_plain_dates
 from oboro.table.values import Kind
 from oboro.text import Message
 
@@ -59,7 +60,9 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
     rows = tree.to_rows() if len(column.values) <= MOST_VALUES else None
     values = [] if rows is None else zip(column.texts, column.counts.tolist(), strict=True)
     proposed = propose(name, column) or HierarchySpec()
-    unclear = column.kind is Kind.TEXT and read_years(column.values.filter(pa.array(~outside(column)))) is not None
+    known = column.values.filter(pa.array(~outside(column)))
+    unclear = column.kind is Kind.TEXT and read_years(known) is not None
+    dated = unclear or read_plain_dates(known) is not None
     return {
         "version": state.number,
         "column": name,
@@ -79,7 +82,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "units": [(unit, ask.say(Message(f"hierarchy.unit.{unit}"))) for unit in get_args(Unit)],
         "kinds": [
             (kind, ask.say(Message(f"hierarchy.kind.{kind}")))
-            for kind in ("plain", *["dates"] * unclear, *OF_KIND.get(column.kind, OF_TEXT))
+            for kind in ("plain", *["dates"] * dated, *OF_KIND.get(column.kind, OF_TEXT))
             if kind != "tree" or rows is not None or _kind(spec) == "tree"
         ],
     }
