@@ -109,6 +109,21 @@ def test_a_secret_that_follows_is_told_too() -> None:
     assert told(Recipe(attributes=roles, steps=moved, seed=1).run({"age": AGES, "born": BORN}), "known_beside") == []
 
 
+@pytest.mark.parametrize("role", ["other", "sensitive"])
+def test_what_tells_a_quasi_identifier_is_told(role: str) -> None:
+    """A month of birth tells the year that its label hides; the year does not tell the month."""
+    years = [1980 + n % 20 for n in range(240)]
+    months = [f"{year}/{1 + n // 20 % 6}" for n, year in enumerate(years)]  # two people of each
+    roles = {"year": {"role": "quasi", "hierarchy": {"intervals": [10]}}, "month": {"role": role}}
+    recipe = Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 20}}])
+    release = recipe.run({"year": years, "month": months})
+    (said,) = told(release, "known_by")
+    assert (said["columns"], said["quasi"]) == (["month"], ["year"])
+    assert "achieved 12" in said["broken"][0].say("en")  # people of each year
+    assert release.summary().startswith("Every promise holds over the columns that it names, but")
+    assert init({"zip": years, "x": months}).columns["x"].role is Role.QUASI
+
+
 @given(st.integers(0, 10**6), st.integers(2, 5))
 def test_what_has_nothing_to_do_with_it_never_follows(seed: int, values: int) -> None:
     draw = np.random.default_rng(seed)

@@ -45,7 +45,7 @@ def _headline(release: Release) -> Message:
     cautions = set(map(attrgetter("id"), release.cautions))
     if "exposure.rows.perhaps" in cautions:
         return Message("report.verdict.holds_for_rows")
-    if "exposure.known_beside" in cautions:
+    if not cautions.isdisjoint(("exposure.known_beside", "exposure.known_by")):
         return Message("report.verdict.holds_as_named")
     if release.verification.verdicts:
         return Message("report.verdict.holds")

@@ -1,12 +1,13 @@
-"""Before anything is written: does a column that no promise covers, or a secret, follow from a quasi-identifier?
+"""Before anything is written: does a column that no promise covers, or a secret, follow from a quasi-identifier, or tell one?
 
-Whoever knows the quasi-identifiers, which every promise allows, then knows that column too, and finds fewer records than promised.
+Whoever knows the quasi-identifiers, which every promise allows, then knows that column too, or compares them with what it tells,
+and finds fewer records than promised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,7 @@ def known_beside_before_writing(
     person: Column | None = None,
     source: Source | None = None,
 ) -> list[Message]:
-    """What each promise of groups amounts to, counted with the columns `beside` it that follow from its quasi-identifiers.
+    """What each promise amounts to, counted with the columns `beside` it that follow from its quasi-identifiers or tell them.
 
     A few rows rule most columns out; O(rows) for each that is left.
     """
@@ -43,24 +44,51 @@ def known_beside_before_writing(
     for promise in promises:
         models = tuple(one for one in promise.models if isinstance(one, KAnonymity | SensitiveModel))
         asked = replace(promise, models=models)
-        found = dict(_following(original, released, beside, asked, some, source)) if models else {}
-        if found and (broken := _broken(released, asked, found, person)):
-            quasi = dict.fromkeys(name for name, _ in found.values())
-            said.append(Message("exposure.known_beside", columns=list(found), quasi=list(quasi), broken=broken))
+        found = list(_known(original, released, beside, asked, some, source)) if models else []
+        for id, kind in (("exposure.known_beside", False), ("exposure.known_by", True)):
+            known = [one for one in found if one.tells is kind]
+            if known and (broken := _broken(released, asked, known, person)):
+                quasi, columns = list(dict.fromkeys(one.quasi for one in known)), [one.name for one in known]
+                said.append(Message(id, columns=columns, quasi=quasi, broken=broken))
     return said
 
 
-def _following(
+@dataclass(frozen=True)
+class _Known:
+    """A released column that stands for a quasi-identifier, and what whoever knows this one compares."""
+
+    name: str
+    quasi: str
+    compared: Column
+    tells: bool
+    """The quasi-identifier follows from it: it tells what the labels hide. Else it follows from the quasi-identifier."""
+
+
+def _known(
     original: Dataset,
     released: Dataset,
     names: Sequence[str],
     promise: Promise,
     some: np.ndarray,
     source: Source | None,
-) -> Iterator[tuple[str, tuple[str, Column]]]:
-    """The columns that follow from one quasi-identifier as it came, each with it and as it is released."""
+) -> Iterator[_Known]:
+    """The columns that follow from one quasi-identifier as it came, and those from which one follows."""
     held = [name for name in promise.quasi if name in released and name in original]
     known = {name: original[name] for name in held if not isinstance(original[name], UnreadColumn)}
+    for name, told, beside in _samples(known, released, names, some, source):
+        if quasi := next((one for one in beside if seems_to_follow(beside[one], told)), None):
+            unread = source is not None and isinstance(released[name], UnreadColumn)
+            whole = source.fill_columns(released, [name])[name] if source and unread else released[name]
+            yield _Known(name, quasi, whole, tells=False)
+        elif quasi := next((one for one in beside if seems_to_follow(told, beside[one])), None):
+            origin = released.origin
+            yield _Known(name, quasi, known[quasi] if origin is None else known[quasi].take(origin), tells=True)
+
+
+def _samples(
+    known: dict[str, Column], released: Dataset, names: Sequence[str], some: np.ndarray, source: Source | None
+) -> Iterator[tuple[str, Column, dict[str, Column]]]:
+    """Each column in some rows, and the quasi-identifiers there; the first rows of what stays in its file."""
     unread = [name for name in names if isinstance(released[name], UnreadColumn)]
     first = source.first_rows(unread, list(known)) if unread and source is not None else {}
     before = some if released.origin is None else released.origin[some]
@@ -69,18 +97,13 @@ def _following(
         if name in first:
             told = _encoded(first[name])
             rows = np.arange(len(told))
-            beside = {
-                quasi: _encoded(first[quasi]) if quasi in first else column.take(rows)
-                for quasi, column in known.items()
-            }
-        elif name in unread:
-            continue
-        else:
-            told, beside = released[name].take(some), sample
-        quasi = next((one for one in beside if seems_to_follow(beside[one], told)), None)
-        if quasi is not None:
-            whole = source.fill_columns(released, [name])[name] if source and name in unread else released[name]
-            yield name, (quasi, whole)
+            yield (
+                name,
+                told,
+                {one: _encoded(first[one]) if one in first else column.take(rows) for one, column in known.items()},
+            )
+        elif name not in unread:
+            yield name, released[name].take(some), sample
 
 
 def _encoded(values: pa.Array) -> Column:
@@ -89,10 +112,8 @@ def _encoded(values: pa.Array) -> Column:
     return numbered(nested_column(pa.chunked_array([values]))) if nested else Column.encode(values)
 
 
-def _broken(
-    released: Dataset, promise: Promise, found: dict[str, tuple[str, Column]], person: Column | None
-) -> list[Message]:
-    left = tuple(one for one in promise.models if getattr(one, "sensitive", None) not in found)
-    wider = replace(promise, quasi=(*promise.quasi, *found), models=left)
-    table = released.with_columns({name: column for name, (_, column) in found.items()})
-    return [one.message() for one in wider.verify(table, person).verdicts if not one.holds]
+def _broken(released: Dataset, promise: Promise, known: Sequence[_Known], person: Column | None) -> list[Message]:
+    compared = {f"{one.name}\0{one.quasi}" if one.tells else one.name: one.compared for one in known}
+    left = tuple(one for one in promise.models if getattr(one, "sensitive", None) not in compared)
+    wider = replace(promise, quasi=(*promise.quasi, *compared), models=left)
+    return [one.message() for one in wider.verify(released.with_columns(compared), person).verdicts if not one.holds]

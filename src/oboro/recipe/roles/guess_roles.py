@@ -14,7 +14,7 @@ from oboro.recipe.roles.first_look import first_look
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
 from oboro.recipe.roles.repeated_people import RepeatedPeople, repeated_people
 from oboro.system.process import on_cores
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.propose import propose
 from oboro.table.schema import Role
 from oboro.table.values import Kind
@@ -113,15 +113,22 @@ def _protected(data: Dataset, found: dict[str, ColumnGuess], person: str | None)
 
 
 def _known_beside(data: Dataset, found: dict[str, ColumnGuess], person: str | None) -> dict[str, ColumnGuess]:
-    """What follows from a quasi-identifier is known to whoever knows that one."""
+    """What follows from a quasi-identifier is known to whoever knows that one; what tells it undoes its labels."""
     some = rows_of_some(data.rows, None if person is None else data[person])
     sample = {name: data[name].take(some) for name, one in found.items() if one.role is Role.QUASI}
     for name in [name for name, one in found.items() if one.role is Role.OTHER and one.exposure.distinct > 1]:
         told = data[name].take(some)
-        quasi = next((quasi for quasi, column in sample.items() if seems_to_follow(column, told)), None)
-        if quasi is not None:
-            found[name] = replace(found[name], role=Role.QUASI, reasons=(Message("role.follows", column=quasi),))
+        for id, way in (("role.follows", seems_to_follow), ("role.tells", _tells)):
+            quasi = next((quasi for quasi, column in sample.items() if way(column, told)), None)
+            if quasi is not None:
+                found[name] = replace(found[name], role=Role.QUASI, reasons=(Message(id, column=quasi),))
+                break
     return found
+
+
+def _tells(known: Column, told: Column) -> bool:
+    """Whether it would tell the quasi-identifier that a label hides."""
+    return seems_to_follow(told, known)
 
 
 def _with_figures(data: Dataset, found: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
