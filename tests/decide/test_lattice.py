@@ -24,6 +24,7 @@ from tests.naive.lattice import breaks
 
 from oboro.decide.class_rules import diversity_rule
 from oboro.decide.lattice import node_status
+from oboro.decide.lattice import problem as problem_module
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Lattice
@@ -228,6 +229,20 @@ def test_many_attributes_are_keyed_in_blocks():
     node = checker.check(problem.lattice.bottom)
     assert (node.suppressed, node.extra) == (4, 0)
     assert checker.suppressed_rows(node).tolist() == [False] * 30 + [True] * 4
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.booleans())
+def test_entropies_are_those_of_the_labels_and_never_below_none(times, many):
+    values = [f"v{i}" for i, count in enumerate(times) for _ in range(count)]
+    rows = [[value, "one"] for value in sorted(set(values))]
+    case = Case([values], [rows], ["a"] * len(values), 1, 0, [], "loss", [1.0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(problem_module, "MANY_LABELS", 0 if many else 1 << 12)
+        (found,) = case.problem().entropies
+    shares = np.array(times) / len(values)
+    assert found == pytest.approx([-(shares * np.log(shares)).sum(), 0.0], abs=2e-6)
+    assert found[1] == 0 <= found[0]
 
 
 def test_slices_of_the_lattice_are_what_is_above_and_below():

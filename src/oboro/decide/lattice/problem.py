@@ -286,7 +286,8 @@ def _entropies(ladders: Sequence[Sequence[np.ndarray]], rows: int) -> tuple[np.n
     held, times = zip(*map(_by_size, chain.from_iterable(ladders)), strict=True)
     sizes, begins = np.concatenate(held), np.cumsum([0, *map(len, held[:-1])])
     bits = np.rint(sizes * np.log(np.maximum(sizes, 1)) * FINE).astype(np.int64) * np.concatenate(times)
-    found = log(rows) - np.add.reduceat(bits, begins) / (FINE * rows)
+    found = (log(rows) - np.add.reduceat(bits, begins) / (FINE * rows)).round(6)
+    found = np.maximum(found, 0.0)  # exactly, where all records are alike
     return tuple(np.split(found, np.cumsum([len(ladder) for ladder in ladders[:-1]])))
 
 

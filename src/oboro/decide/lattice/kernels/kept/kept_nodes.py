@@ -191,7 +191,7 @@ def _note(node: np.ndarray, told: int, shape: np.ndarray, marks: KeptMarks, curv
     note(one, shape, holds, ~holds, holds, nobody, unknown, satisfies, fails, seen, covered, surely, base)
     curve.tried[0] += not open_[place]
     curve.tried[1] += told == FAILED and not open_[place]
-    spot = min(int(curve.entropy[place] / curve.step), curve.failed.size - 1)
+    spot = min(max(int(curve.entropy[place] / curve.step), 0), curve.failed.size - 1)
     curve.failed[spot] += told == FAILED
     curve.passed[spot] += told == HOLDS
 
