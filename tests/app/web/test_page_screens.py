@@ -241,3 +241,17 @@ def test_a_stream_is_watched_while_it_starts_runs_and_ends(page: Any, serving: P
     assert all(name in shown for name in ("a second", "suppressed", "99 of 100", "dead letters", "snapshot")), shown
     until(page, "document.querySelector('main .note')")  # nobody holds the folder any more
     page.get_by_role("button", name="Stop watching").click()
+
+
+def test_a_file_that_was_chosen_is_shown_though_its_screen_was_drawn_anew(page: Any) -> None:  # noqa: F811
+    """The answer about its sheets came when another drawing of the screen was shown: the click was lost."""
+    held: list[Any] = []
+    page.route("**/sheets", lambda route: held.append(route))  # noqa: PLW0108  (Playwright asks how many arguments it takes)
+    go(page, "open")
+    page.locator(".entry", has_text="people.csv").click()
+    while not held:
+        page.wait_for_timeout(20)
+    go(page, "assess")
+    go(page, "open")
+    held[0].continue_()
+    page.locator(".chosen button.main").wait_for()

@@ -7,7 +7,7 @@ import { work, upload, failed, go, announce } from "../frame.js";
 import { dataTable } from "../tables.js";
 import { filePicker } from "../picker.js";
 
-let chosen = null;
+let chosen = null, draw; // draws what is chosen on the screen that is shown: it may be another one when an answer comes
 
 export function openScreen(body) {
   const wrong = h("div"), chosenBox = h("div"), peek = h("div");
@@ -28,11 +28,11 @@ export function openScreen(body) {
 
   async function choose(file) {
     chosen = { ...file, sheets: (await ask("sheets", file)).sheets };
-    drawChosen();
-    chosenBox.querySelector("button").focus();
+    draw();
+    document.querySelector(".chosen button")?.focus();
   }
 
-  function drawChosen() {
+  draw = () => {
     if (!chosen) { clear(chosenBox); return; }
     const excel = /\.(xlsx|xlsm|xls|ods)$/i.test(chosen.name), text = /\.(csv|tsv|txt)(\.\w+)?$/i.test(chosen.name);
     const encoding = h("select", { id: "encoding" }, ["", "utf-8", "utf-8-sig", "cp932", "euc_jp", "cp1252", "latin-1", "utf-16"].map((one) => h("option", { value: one }, one || t("open.detected"))));
@@ -52,7 +52,7 @@ export function openScreen(body) {
         excel && chosen.sheets.length > 1 ? h("div", h("label", { for: "sheet" }, t("open.sheet")), sheet) : null,
         excel ? h("div", h("label", { for: "header-row" }, t("open.header_row")), row) : null),
       h("button.main", { onclick: read }, t("open.read"))));
-  }
+  };
 
   async function opened(found) {
     chosen = null;
@@ -85,6 +85,6 @@ export function openScreen(body) {
       h("div.row", h("label", { for: "sample-rows" }, t("open.how_many")), rows,
         h("button", { onclick: () => sample("people"), key: "people" }, t("open.people")), h("button", { onclick: () => sample("purchases") }, t("open.purchases")))),
     peek);
-  drawChosen();
+  draw();
   if (sessionStorage.getItem("oboro-token")) { drawPeek().catch((error) => failed(error, peek)); }
 }
