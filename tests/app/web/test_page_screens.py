@@ -56,6 +56,7 @@ def test_edges_of_a_histogram_are_dragged_and_moved_by_keys(people: Any, serving
     people.wait_for_selector("#widths")
     people.select_option("#kind", "edges")
     grip = people.locator("[data-key=mark-1] .grip")
+    rest(people)
     grip.wait_for()
     box = grip.bounding_box()
 
@@ -182,7 +183,7 @@ def test_a_window_onto_many_rows_goes_to_any_of_them(page: Any, tmp_path: Path) 
     page.wait_for_selector(".rows-view td", timeout=60_000)
     page.fill("#jump", "150001")
     page.press("#jump", "Enter")
-    first = "document.querySelector('.rows-view tbody th').textContent"
+    first = "document.querySelector('.rows-view tbody th')?.textContent"
     until(page, f"{first} === '150,001' && document.querySelector('.rows-view del')?.textContent === 'T150000'")
     page.locator(".rows-view").focus()
     for _ in range(3):
@@ -246,7 +247,7 @@ def test_a_stream_is_watched_while_it_starts_runs_and_ends(page: Any, serving: P
 def test_a_file_that_was_chosen_is_shown_though_its_screen_was_drawn_anew(page: Any) -> None:  # noqa: F811
     """The answer about its sheets came when another drawing of the screen was shown: the click was lost."""
     held: list[Any] = []
-    page.route("**/sheets", lambda route: held.append(route))  # noqa: PLW0108  (Playwright asks how many arguments it takes)
+    page.route("**/sheets", lambda route: held.append(route))
     go(page, "open")
     page.locator(".entry", has_text="people.csv").click()
     while not held:
