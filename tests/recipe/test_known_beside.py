@@ -143,6 +143,19 @@ def test_noise_that_hides_nobody_is_told(scale: float, said: bool) -> None:
     assert ("Chance changed 'paid' so little that of 60 records" in release.summary()) == said
 
 
+@pytest.mark.parametrize(("scale", "said"), [(0.4, True), (9.0, False)])
+def test_columns_that_hardly_changed_are_counted_together(scale: float, said: bool) -> None:
+    """Three people have each age, height and weight; nobody has another's pair of them."""
+    table = {"age": AGES, "height": [150 + n // 20 for n in range(60)], "weight": [60 + n % 20 for n in range(60)]}
+    noise = {"noise": {"attributes": ["height", "weight"], "scale": scale}}
+    release = released([noise], **table)
+    (one,) = told(release, "hardly_changed_together") or [None]
+    assert (one is not None) == said
+    if one is not None:
+        assert (one["columns"], one["alone"]) == (["height", "weight"], 60)
+        assert 30 <= one["found"] < 60
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 12)), max_size=9))
 def test_the_nearest_is_found_as_by_looking_at_all(rows: list[tuple[int, int]]) -> None:
     before = [row[0] for row in rows]

@@ -102,7 +102,7 @@ def run(
     if any(step.traits.random and step.changed for step in table.records):
         from oboro.recipe.before_writing.chance_before_writing import chance_before_writing
 
-        rows += chance_before_writing(frame.data, table.data, table.promises, table.records)
+        rows += chance_before_writing(frame.data, table.data, table.promises, table.records, look.columns)
     beside = beside_promises(table.data, table.schema, look, table.records) if table.promises else []
     if beside:
         from oboro.recipe.before_writing.known_beside_before_writing import known_beside_before_writing

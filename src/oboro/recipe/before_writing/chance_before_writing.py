@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oboro.measure.exposure.nearest_values import own_is_nearest
+from oboro.measure.exposure.nearest_values import found_by_all, own_is_nearest, stays_nearest
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnreadColumn
+from oboro.table.value_counts import clean
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -20,15 +21,37 @@ __all__ = ["chance_before_writing"]
 
 
 def chance_before_writing(
-    original: Dataset, released: Dataset, promises: Sequence[Promise], steps: Sequence[StepRecord]
+    original: Dataset,
+    released: Dataset,
+    promises: Sequence[Promise],
+    steps: Sequence[StepRecord],
+    beside: Sequence[str] = (),
 ) -> list[Message]:
-    """The numbers and dates that were changed so little that most who were unique by them are found by the nearest value."""
-    said = []
+    """The numbers and dates that were changed so little that most who were unique by them are found by the nearest value.
+
+    Several that hardly changed are counted together, with the columns `beside` them that were looked at: ages, heights and weights
+    may each be shared by many, and all three by nobody.
+    """
+    said, most = [], 0
+    stayed: dict[str, np.ndarray] = {}
+    before: list[np.ndarray] = []
     for name in _disturbed(promises, steps):
         if name in released and (both := _numbers(original, released, name)) is not None:
             found, alone = own_is_nearest(*both)
             if 2 * found >= alone > 0:
                 said.append(Message("exposure.hardly_changed", column=name, found=found, alone=alone))
+                most = max(most, alone)
+            nearest = stays_nearest(*both)
+            if 2 * nearest.sum() >= nearest.size > 0:
+                stayed[name] = nearest
+                before.append(both[0])
+    held = [name for name in beside if not isinstance(released[name], UnreadColumn) and name not in stayed]
+    if not stayed or len(stayed) + len(held) == 1:
+        return said
+    found, alone = found_by_all([*before, *(clean(released[name]).codes for name in held)], list(stayed.values()))
+    if 2 * found >= alone > most:
+        facts = {"columns": list(stayed), "known": [*stayed, *held], "found": found, "alone": alone}
+        said.append(Message("exposure.hardly_changed_together", **facts))
     return said
 
 
