@@ -341,9 +341,18 @@ def test_a_secret_of_ranges_is_certain_as_a_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "role"), [("要介護度", "sensitive"), ("municipality", "quasi"), ("Geb.-Datum", "quasi")]
+    ("name", "role"),
+    [
+        ("要介護度", "sensitive"),
+        ("municipality", "quasi"),
+        ("Geb.-Datum", "quasi"),
+        ("codice_fiscale", "identifier"),
+        ("Steuernummer", "identifier"),
+        ("dirección", "quasi"),
+        ("sport", None),
+    ],
 )
-def test_words_of_care_and_places(name: str, role: str) -> None:
+def test_words_of_care_and_places(name: str, role: str | None) -> None:
     assert role_by_name(name) == role
 
 

@@ -20,7 +20,8 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
         r"|(customer|user|member|patient|person|employee|subject|respondent)_?(id|no|nr|num|number|code)$"
         r"|氏名|名前|姓|メール|電話|携帯|会員番号|顧客番号|患者番号|職員番号|マイナンバー|口座|住所詳細"
         r"|(^|_)(vorname|nachname|familienname|telefon\w*|nom|pr[eé]nom|nombre|apellidos?|tel[eé]fono|cognome|telefono|apelido"
-        r"|sobrenome|voornaam|achternaam)($|_)|姓名|电话|手机|身份证|성명|이름|전화|주민",
+        r"|sobrenome|voornaam|achternaam|naam|nome|courriel|correo(_electr[oó]nico)?|nss|dni|nif|nie|curp|cpf|codice_fiscale|bsn|pesel"
+        r"|steuer(nummer|_?id)|personnummer|versicher(ten|ungs)nummer)($|_)|姓名|电话|手机|身份证|성명|이름|전화|주민",
     ),
     (
         Role.SENSITIVE,
@@ -36,7 +37,7 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
         r"|department|dept|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ?\w?|school|job|occupation|profession|employer"
         r"|workclass|native\w*|lat|latitude|lon|lng|longitude)($|[_\W])"
         r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|市町村|居住|地域|^(市|区|町|町名|県|県名|国|国名)$|職種|国籍|職業|部署|所属|勤務先|学歴|婚姻|出身"
-        r"|(^|_)(alter|geschl(echt)?|geb|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|gemeinde|landkreis|abteilung|stadt|strasse|straße|land|staats\w*|beruf|familienstand"
+        r"|(^|_)(alter|geschl(echt)?|geb|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|gemeinde|landkreis|abteilung|stadt|strasse|straße|adress?e|direcci[oó]n|indirizzo|endere[cç]o|adres|land|staats\w*|beruf|familienstand"
         r"|bundesland|sexe|[aâ]ge|naissance|date_de_naissance|code_postal|ville|commune|d[eé]partement|pays|m[eé]tier|profession"
         r"|edad|sexo|g[eé]nero|nacimiento|fecha_de_nacimiento|c[oó]digo_postal|ciudad|pa[ií]s|ocupaci[oó]n|estado_civil"
         r"|et[aà]|sesso|genere|nascita|data_di_nascita|cap|citt[aà]|paese|professione|idade|nascimento|cep|cidade|profiss[aã]o"
