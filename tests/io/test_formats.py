@@ -64,6 +64,9 @@ def test_excel(tmp_path: Path) -> None:
         pd.DataFrame({"名前": ["佐藤", "鈴木"], "age": [31, 40]}).to_excel(book, sheet_name="people", index=False)
         pd.DataFrame({"x": [1.5]}).to_excel(book, sheet_name="other", index=False)
     assert read(tmp_path / "book.xlsx").data.to_arrow().to_pydict() == {"名前": ["佐藤", "鈴木"], "age": [31, 40]}
+    (note,) = read(tmp_path / "book.xlsx").notes
+    assert (note.id, note.values["sheet"], note.values["others"]) == ("io.other_sheets", "people", ["other"])
+    assert not read(tmp_path / "book.xlsx", sheet="people").notes
     assert read(tmp_path / "book.xlsx", sheet="other").data.to_arrow().to_pydict() == {"x": [1.5]}
     with pytest.raises(UsageError, match="'third'.*'people'"):
         read(tmp_path / "book.xlsx", sheet="third")

@@ -53,7 +53,14 @@ def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[p
     table = pa.table([lossless(column) for column in batch.columns], names=names)
     said = header > 0 and header_row is None
     found = (Message("io.header_found", path=path, row=header + 1, above=header),) if said else ()
-    return table, (*found, *names_by_place(path, first, names))
+    return table, (*found, *_left_out(path, book.sheet_names, sheet), *names_by_place(path, first, names))
+
+
+def _left_out(path: str, sheets: Sequence[str], sheet: str | None) -> tuple[Message, ...]:
+    """That a workbook has other sheets, where nobody said which one is meant: their records are not read."""
+    if sheet is not None or len(sheets) < 2:
+        return ()
+    return (Message("io.other_sheets", path=path, sheet=sheets[0], others=list(sheets[1:])),)
 
 
 def _names(path: str, first: list[str], row: int) -> list[str]:
