@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import socket
+import struct
 import sys
+import threading
 import urllib.request
 import warnings
 from collections.abc import Coroutine, Iterator
@@ -153,6 +156,27 @@ def test_what_machines_ask() -> None:
         assert "oboro_smallest_crowd 2.0" in told
         assert "oboro_suppressed_cells 1.0" in told
         assert "oboro_state_age_seconds 0." in told
+
+
+def test_those_who_ask_and_say_nothing_hold_nobody_up(capfd: pytest.CaptureFixture[str]) -> None:
+    """Each held a thread and a file of the service for ever, and one that went away filled its log."""
+    port, threads = free_port(), threading.active_count()
+    with health_page(f"127.0.0.1:{port}", Watch()):
+        silent = [socket.create_connection(("127.0.0.1", port), 5) for _ in range(40)]
+        for one in silent:
+            one.sendall(b"GET /metrics HT")
+        for _ in range(3):
+            gone = socket.create_connection(("127.0.0.1", port), 5)
+            gone.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            gone.close()
+        for path in ("/health/live", "/metrics?name=x"):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                assert answer.status == 200
+        assert threading.active_count() - threads <= 20
+        for one in silent:
+            one.close()
+    assert capfd.readouterr().err == ""
 
 
 def test_passwords_do_not_stand_in_addresses(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -36,6 +37,8 @@ FIGURES = {
     "held": "Records that wait in the window",
     "state_age_seconds": "Seconds since the latest snapshot of this process",
 }
+MOST = 16  # who may ask at a time
+PATIENCE = 5.0  # seconds in which they say something, and take the answer
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
@@ -46,10 +49,9 @@ def health_page(address: str, watch: Watch) -> Iterator[None]:
     if not host or not port.isdigit() or int(port) > 65_535:
         raise UsageError(Message("error_service.listen", address=address))
     try:
-        server = ThreadingHTTPServer((host, int(port)), _answers(watch))
+        server = _Server((host, int(port)), _answers(watch))
     except OSError as error:
         raise FileError(Message("error_stream.cannot_listen", place=address, why=os_reason(error))) from None
-    server.daemon_threads = True
     serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
     serving.start()
     try:
@@ -60,16 +62,49 @@ def health_page(address: str, watch: Watch) -> Iterator[None]:
         serving.join()
 
 
+class _Server(ThreadingHTTPServer):
+    """Those who ask and say nothing, or do not listen, hold neither the stream's threads nor its files: the oldest of many goes."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, *given: Any) -> None:
+        self._asking: dict[Any, None] = {}
+        self._lock = threading.Lock()
+        super().__init__(*given)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            oldest = next(iter(self._asking)) if len(self._asking) >= MOST else None
+            self._asking.pop(oldest, None)
+            self._asking[request] = None
+        if oldest is not None:
+            with suppress(OSError):  # it is gone
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._asking.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, *_: Any) -> None:
+        """Whoever went away before the answer is nobody's news."""
+
+
 def _answers(watch: Watch) -> type[BaseHTTPRequestHandler]:
     metrics = _metrics(watch)
 
     class _Answers(BaseHTTPRequestHandler):
+        timeout = PATIENCE
+
         def do_GET(self) -> None:
-            if self.path == "/metrics":
+            path = self.path.partition("?")[0]
+            if path == "/metrics":
                 self._answer(200, metrics(), "text/plain; version=0.0.4; charset=utf-8")
-            elif self.path == "/health/live":
+            elif path == "/health/live":
                 self._answer(200, b"live\n")
-            elif self.path == "/health/ready":
+            elif path == "/health/ready":
                 self._answer(200, b"ready\n") if watch.ready and watch.connected else self._answer(503, b"not ready\n")
             else:
                 self._answer(404, b"/metrics, /health/live, /health/ready\n")
