@@ -12,6 +12,7 @@ from tests.service.brokers_here import BODIES, service
 
 from oboro.errors import FileError, UsageError
 from oboro.papers.service.kills.trial import with_poison
+from oboro.stream.runner.endpoints import StreamOutput
 from oboro.stream.runner.state_folder import StateFolder
 
 POISONED = with_poison(BODIES)
@@ -67,6 +68,24 @@ def test_a_disk_that_is_full_while_a_block_is_noted(
         with pytest.raises(FileError, match="disk is full"):
             one.run()
     check_all(tmp_path)
+
+
+def test_the_disk_is_waited_for_where_nobody_would_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power failure may take the end of the journal; an output that compares then holds more than the state knows."""
+    pytest.importorskip("paho.mqtt")
+    pytest.importorskip("pika")
+    places = {"nats": False, "mqtt": True, "rabbitmq": True}
+    for source, first in places.items():
+        for target, second in places.items():
+            one = service(f"{source}://127.0.0.1/in", f"{target}://127.0.0.1/out", id="note", state=tmp_path / "state")
+            assert one.fsync == (first or second)
+            one.stop.close()
+    told = list[str]()
+    monkeypatch.setattr(StreamOutput, "sync", lambda output: told.append(Path(output.place).name))
+    one = made(tmp_path)
+    one.fsync = True
+    one.run()
+    assert told[-2:] == ["out", "dead"]
 
 
 def test_letters_that_nobody_takes(tmp_path: Path) -> None:

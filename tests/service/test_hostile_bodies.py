@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 
-from oboro.errors import UsageError
+from oboro.errors import InputError, UsageError
 from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import LocalNats
 from oboro.recipe.recipe import Recipe
@@ -114,6 +114,30 @@ def test_records_that_are_too_long_for_a_broker_are_named(raw: bool) -> None:
     done = decided([BODIES[0], huge, strange, BODIES[1]], "ndjson", longest=1000, raw=raw)
     assert (len(done.bodies), len(done.letters)) == (2, 2)
     assert all(len(letter) <= 1000 for letter in done.letters)
+
+
+@pytest.mark.parametrize(
+    "note", ['"\\ud800' + "é" * 440 + '"', f"[{','.join(['1e9'] * 220)}]"], ids=["half a pair", "numbers"]
+)
+def test_records_that_would_be_written_too_long_are_named(note: str) -> None:
+    """One that a broker takes may be released as one that it never takes: that ended the service, and every one after it."""
+    long = json.dumps({**ROWS[0], "note": 0}).replace('"note": 0', f'"note": {note}').encode()
+    done = decided([BODIES[0], long, BODIES[1]], "ndjson", longest=1000)
+    assert len(long) < 1000
+    assert (len(done.bodies), len(done.letters)) == (2, 1)
+    dropped = json.dumps({**ROWS[0], "name": 0}).replace('"name": 0', f'"name": {note}').encode()
+    assert len(decided([BODIES[0], dropped], "ndjson", longest=1000).bodies) == 2
+    packed = pack({**ROWS[0], "note": "\1" * 400})
+    assert len(decided([packed], "msgpack", longest=1000).letters) == 1
+    assert len(decided([packed], "msgpack", "msgpack", longest=1000).bodies) == 1
+
+
+def test_a_number_is_one_id_however_it_is_written() -> None:
+    ids = RecordIds("id", 10)
+    assert ids.meet({"id": 1}) == "new"
+    with pytest.raises(InputError):
+        ids.meet({"id": 1.0})
+    assert [ids.meet({"id": one}) for one in ("1", True, 1)] == ["new", "new", "repeat"]
 
 
 @pytest.fixture(scope="module")

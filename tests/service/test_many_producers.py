@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import oboro.stream
 from oboro.errors import OboroError
 from oboro.papers.service.local_brokers import free_port
 from oboro.stream.delay_free import generating_modes
+from oboro.stream.runner.endpoints import StopRequest
 
 RECIPE = {
     "attributes": {"sex": {"role": "quasi"}, "note": {"role": "other"}},
@@ -55,6 +57,22 @@ def test_what_was_sent_comes_out_though_it_is_asked_to_end_at_once(tmp_path: Pat
     assert process.returncode == 0, said
     found = [json.loads(line)["note"] for line in (tmp_path / "out.ndjson").read_text().splitlines()]
     assert found == list(range(100))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="the system knows no end of a terminal")
+def test_the_end_of_a_terminal_is_a_wish_to_end_unless_it_is_kept_away() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        for kept in (signal.SIG_DFL, signal.SIG_IGN):
+            signal.signal(signal.SIGHUP, kept)
+            stop = StopRequest()
+            with stop.listening():
+                os.kill(os.getpid(), signal.SIGHUP)
+            assert stop.asked == (kept is signal.SIG_DFL)
+            assert signal.getsignal(signal.SIGHUP) is kept
+            stop.close()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_several_producers_at_once_never_mix_their_lines(tmp_path: Path) -> None:

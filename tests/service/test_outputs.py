@@ -13,7 +13,7 @@ from tests.service.brokers_here import BODIES, running, serve
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
 from oboro.io.brokers.brokers import open_place
-from oboro.papers.service.local_brokers import LocalNats
+from oboro.papers.service.local_brokers import LocalNats, LocalRedis
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,27 @@ def test_a_stream_of_nats_that_is_full_is_waited_for(nats: Any, tmp_path: Path) 
     of_stream(nats, lambda js: js.update_stream(name="FULL", subjects=["FULL.released"], max_msgs=100, discard="new"))
     serve(str(tmp_path / "in"), nats.place("FULL"), state=tmp_path / "state")
     assert len(nats.held("FULL")) == 50
+
+
+def test_an_output_of_valkey_that_others_touched(tmp_path: Path) -> None:
+    """Where its last entries were taken out it was refused as another one; a strange entry ended the service with a traceback."""
+    import redis
+
+    with running(LocalRedis, tmp_path) as broker:
+        client = redis.Redis(host="127.0.0.1", port=broker.port)
+        broker.send("IN", BODIES[:20])
+        given = {"state": tmp_path / "state"}
+        serve(broker.place("IN"), broker.place("OUT"), **given)
+        client.xdel("OUT", "20-0", "19-0")
+        broker.send("IN", BODIES[20:30])
+        serve(broker.place("IN"), broker.place("OUT"), **given)
+        assert [id for id, _ in broker.held("OUT")] == [f"{n}-0" for n in range(1, 31) if n not in (19, 20)]
+        for fields in ({"mark": "x/y/z"}, {"record": "{}", "mark": b"\xff"}):
+            client.xtrim("OUT", 30)
+            client.xadd("OUT", fields)
+            with pytest.raises((ConflictError, FileError)):
+                serve(broker.place("IN"), broker.place("OUT"), **given)
+        client.close()
 
 
 def test_a_stream_of_nats_that_is_removed_is_no_crash(nats: Any) -> None:

@@ -9,6 +9,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 import urllib.request
 import warnings
 from collections.abc import Coroutine, Iterator
@@ -53,6 +54,44 @@ def test_async_for(broker: LocalBroker, tmp_path: Path) -> None:
     found = in_a_thread(collect())
     assert [one["note"] for one in found] == [row["note"] for row in ROWS]
     assert [json.loads(body) for _, body in broker.held("OUT")] == found
+
+
+def test_async_for_in_avro(broker: LocalBroker, tmp_path: Path) -> None:
+    """Its schema is made of the recipe, and was asked for."""
+
+    async def collect() -> list[dict[str, Any]]:
+        served = (
+            Recipe(**RECIPE)
+            .stream()
+            .serve(
+                broker.place("PEOPLE"), broker.place("AVRO"), state=tmp_path / "state", once=True, output_format="avro"
+            )
+        )
+        return [released async for released in served]
+
+    assert [one["note"] for one in in_a_thread(collect())] == [row["note"] for row in ROWS]
+    with pytest.raises(UsageError, match="--schema"):
+        service(broker.place("PEOPLE"), broker.place("NONE"), format="avro")
+
+
+def test_records_that_wait_are_released_in_time_where_the_broker_s_clock_is_ahead(
+    broker: LocalBroker, tmp_path: Path
+) -> None:
+    """They waited as much longer as its clock was ahead of this machine's."""
+    import redis
+
+    client, ahead = redis.Redis(host="127.0.0.1", port=broker.port), int(time.time() + 3600) * 1000
+    for n, row in enumerate(ROWS[:6]):
+        client.xadd("AHEAD", {"record": json.dumps({**row, "age": 30 + n})}, id=f"{ahead + n}-0")
+    client.close()
+    recipe = {**RECIPE, "attributes": {**RECIPE["attributes"], "age": {"role": "quasi"}}}
+    how = {"mode": "window", "window": 50, "max_delay": 0.3, "categories": ["sex"], "state": tmp_path / "state"}
+    one = service(broker.place("AHEAD"), broker.place("INTIME"), recipe, once=False, **how)
+    one.watch.told.append(lambda count, done, seconds: one.stop.ask() if done.bodies else None)
+    late = threading.Timer(5.0, one.stop.ask)
+    late.start()
+    assert one.run()["released"]
+    late.cancel()
 
 
 def test_async_for_that_is_left_ends_the_service(broker: LocalBroker, tmp_path: Path) -> None:
@@ -205,6 +244,7 @@ def test_how_much_waits_is_known_while_it_works(
     "given",
     [
         {"snapshots": "mqtt://127.0.0.1/KEPT"},
+        {"snapshots": "/no/broker"},
         {"lease": 5.0, "target": "-"},
         {"format": "avro"},
         {"dead_letters": "/no/such/folder/letters"},

@@ -28,6 +28,10 @@ class SteadyClock:
     def __init__(self, latest: float = 0.0) -> None:
         self._before = max(time.time(), latest) - elapsed()
 
+    def reach(self, moment: float) -> None:
+        """Go on from a moment that somebody else's clock has told, where that is ahead of this one."""
+        self._before = max(self._before, moment - elapsed())
+
     def now(self) -> float:
         """Seconds since 1970."""
         return self._before + elapsed()

@@ -22,7 +22,7 @@ __all__ = ["Raw", "always_show_values", "shows_values", "values_shown", "without
 _always: list[bool] = [False]
 _asked: ContextVar[bool | None] = ContextVar("values_shown", default=None)
 NUMBER = r"[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?"
-PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/@:]*):[^\s\u3000-\uffff]*@")
+PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,3}[^\s/@:]*):[^\s\u3000-\uffff]*@")
 TOKEN = re.compile(r"((?:nats|rediss?|valkeys?|kafkas?|mqtts?|amqps?|https?)://)[^\s/@:]+@")
 # Only the words ignore case: with the range of characters it takes 10 ms to compile, at every start.
 GIVEN = re.compile(r"([?&;][\w.-]*(?i:pass|pwd|secret|token|key|sig|credential)[\w.-]*=)[^\s&'\"\u3000-\uffff]+")

@@ -53,7 +53,8 @@ def broker_of(place: str) -> str | None:
 def open_place(place: str, part: str, side: str) -> Any:
     """The source, sink, store or lease at an address. Nothing is connected yet."""
     kind = broker_of(place)
-    assert kind is not None
+    if kind is None:
+        raise UsageError(Message("error_broker.no_broker", place=place, part=part))
     broker = BROKERS[kind]
     ends = {"source": broker.source, "sink": broker.sink}
     where = broker.module if part in ends else broker.keeping

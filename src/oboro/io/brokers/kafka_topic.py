@@ -130,6 +130,7 @@ class KafkaLink:
 class KafkaSource:
     """Committed records of one partition. Keys and headers are dropped, unless the address asks for them as fields."""
 
+    kind: ClassVar[str] = "kafka"
     replays: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
 

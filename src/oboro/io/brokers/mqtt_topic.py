@@ -121,6 +121,7 @@ class MqttLink:
 class MqttSource(LinkedEnd):
     """What a broker hands over to one session."""
 
+    kind: ClassVar[str] = "mqtt"
     replays: ClassVar[bool] = False
     repeats: ClassVar[bool] = True
     takes: ClassVar[bool] = True  # a check would take the session from a service that runs

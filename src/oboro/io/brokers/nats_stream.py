@@ -57,6 +57,7 @@ def _limit(config: StreamConfig, *names: str) -> str:
 class NatsSource(LinkedEnd):
     """Records of a stream, from any of its numbers on. Nothing is acknowledged: the place follows from the output."""
 
+    kind: ClassVar[str] = "nats"
     replays: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
 

@@ -128,6 +128,7 @@ def _why(error: BaseException) -> str:
 class RabbitmqSource(LinkedEnd):
     """What a queue hands over, or what a stream holds from an offset on: it hands over only what is asked for."""
 
+    kind: ClassVar[str] = "rabbitmq"
     replays: ClassVar[bool] = False
     repeats: ClassVar[bool] = True
 

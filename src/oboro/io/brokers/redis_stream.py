@@ -169,6 +169,7 @@ def _pair(id: bytes | str) -> tuple[int, int]:
 class RedisSource(LinkedEnd):
     """Entries of a stream, from any id on. Nothing is acknowledged: the place follows from the output."""
 
+    kind: ClassVar[str] = "redis"
     replays: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
 
@@ -314,9 +315,11 @@ class RedisSink(LinkedEnd):
             return 0, "", b""
         number, second = _pair(info["last-generated-id"])
         entry = info.get("last-entry")
-        if second or (entry and MARK not in entry[1]):
+        if second or (entry and not {MARK, FIELD} <= entry[1].keys()):
             return number or 1, "", b""
-        return (number, entry[1][MARK].decode(), entry[1][FIELD]) if entry else (number, "", b"")
+        if not entry or _pair(entry[0]) != (number, 0):
+            return number, "", b""
+        return number, entry[1][MARK].decode(errors="replace"), entry[1][FIELD]
 
     def bodies(self, first: int, count: int) -> list[bytes | None]:
         """What stands at some numbers."""

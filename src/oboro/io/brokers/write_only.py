@@ -11,6 +11,7 @@ class WriteOnlySink:
     """What every such end answers alike. How it opens, publishes and closes, each says itself."""
 
     compares: ClassVar[bool] = False
+    keeps: ClassVar[bool] = True  # what was published is there for good, whether anybody remembers it or not
 
     def last(self) -> tuple[int, str, bytes]:
         """It cannot say."""

@@ -37,6 +37,8 @@ LEAST_CHUNK = 1 << 10
 LONG = 0.5  # seconds that a block may take before smaller ones are read
 SOCKETS = ("tcp://", "tcp-listen://", "unix://", "unix-listen://")
 WAITS_FOR_FILES = os.name != "nt"
+HANG_UP = getattr(signal, "SIGHUP", None)  # Windows has none
+ENDS = [one for one in (signal.SIGTERM, signal.SIGINT, HANG_UP) if one is not None]
 GRACE = 5.0  # seconds that a reader who does not read has after somebody asked to stop
 
 
@@ -63,7 +65,7 @@ def _standard_error() -> int:
 
 
 class StopRequest:
-    """Whether somebody asked the stream to end (SIGTERM, SIGINT); wakes up whoever waits."""
+    """Whether somebody asked the stream to end (SIGTERM, SIGINT, SIGHUP); wakes up whoever waits."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -77,13 +79,14 @@ class StopRequest:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take SIGTERM and SIGINT as a wish to end, while this lasts."""
+        """Take SIGTERM, SIGINT and the end of a terminal (unless `nohup` keeps that away) as a wish to end, while this lasts."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         before: dict[int, Any] = {}
-        for asked in (signal.SIGTERM, signal.SIGINT):
-            before[asked] = signal.signal(asked, self._signal)
+        for asked in ENDS:
+            if signal.getsignal(asked) is not signal.SIG_IGN or asked is not HANG_UP:
+                before[asked] = signal.signal(asked, self._signal)
         try:
             yield
         finally:

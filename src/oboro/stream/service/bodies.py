@@ -98,15 +98,15 @@ class AvroBody:
         import fastavro
 
         self._avro = fastavro
-        self._reader = fastavro.parse_schema(_read_schema(schema)) if schema is not None else None
+        if schema is None and not fields:
+            raise UsageError(Message("error_service.avro_schema"))
         released = [{"name": name, "type": CELL} for name in fields]
         self.released = {"type": "record", "name": "Released", "fields": released}
         self._writer = fastavro.parse_schema(self.released)
+        self._reader = self._writer if schema is None else fastavro.parse_schema(_read_schema(schema))
 
     def decode(self, body: bytes) -> dict[str, Any] | None:
         """The record."""
-        if self._reader is None:
-            raise UsageError(Message("error_service.avro_schema"))
         data = io.BytesIO(body)
         try:
             found = self._avro.schemaless_reader(data, self._reader, None)

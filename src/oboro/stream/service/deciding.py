@@ -83,7 +83,7 @@ class Decider:
         last: bool = False,
     ) -> Decided:
         """Take a block, possibly empty (then `moment` says when). `decisions`: those of the first time."""
-        short = max((len(body) for body, _, _ in items), default=0) <= self.longest
+        short = max((len(body) for body, _, _ in items), default=0) * self._growth <= self.longest
         direct = self._directly(items, decisions) if self._direct and items and short and not last else None
         if direct is not None:
             return direct
@@ -136,6 +136,7 @@ class Decider:
                 record = decode(body)
                 if record is None:
                     continue
+                self._check_length(len(body), record)
                 if part is not None and not part.mine(record):
                     done.elsewhere += 1
                     continue
@@ -152,6 +153,18 @@ class Decider:
             records.append(record)
             places.append(i)
         return records, places
+
+    @property
+    def _growth(self) -> int:
+        """How many times as long a body may be written as it came, at most: `1e15` becomes 1000000000000000.0."""
+        return 8 if self.incoming.json else 64
+
+    def _check_length(self, came: int, record: Mapping[str, Any]) -> None:
+        """Raise where what could be released is longer than a broker takes: it would end the service, and every one after it."""
+        if came * self._growth > self.longest:
+            whole = {name: record[name] for name in self.anonymizer.fields if name in record}
+            if (size := len(self.outgoing.encode(whole))) > self.longest:
+                raise BadRecord("too_long", bytes=size)
 
     def _moments(
         self, items: Sequence[Incoming], places: Sequence[int], moment: float

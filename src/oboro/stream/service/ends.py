@@ -24,6 +24,8 @@ Held = tuple[int, str, bytes]
 class RecordSource(Protocol):
     """Where records come from, in an order that the place keeps."""
 
+    kind: ClassVar[str]
+    """Whose positions these are."""
     repeats: ClassVar[bool]
     """Whether the place itself may hand over a record twice, so that records need ids."""
 

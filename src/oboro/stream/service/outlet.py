@@ -60,6 +60,7 @@ class Outlet:
         self.at = 0
         self.last = ""  # a digest of what stands at `at`
         self.there = 0
+        self.elsewhere = 0  # how many went to other places before
         self._again, self._same = again, same
 
     def open(self) -> Held:
@@ -67,11 +68,16 @@ class Outlet:
         while True:
             try:
                 self.sink.open()
-                held = self.sink.last()
+                held = self.held()
                 self.there = held[0]
                 return held
             except BrokerError as away:
                 self._again(away)
+
+    def held(self) -> Held:
+        """What the place holds last, by the numbers of this stream."""
+        number, mark, body = self.sink.last()
+        return number + self.elsewhere, mark, body
 
     def put(self, bodies: Sequence[bytes], position: str) -> None:
         """Publish, or see that it is published: at the end, the place holds all of it once."""
@@ -81,7 +87,7 @@ class Outlet:
             try:
                 rest = rest[self._compare(rest) :]
                 if rest:
-                    self.sink.publish(self.at, rest, mark)
+                    self.sink.publish(self.at - self.elsewhere, rest, mark)
                     self._moved(rest)
                 rest = []
             except BrokerError as away:
@@ -104,7 +110,7 @@ class Outlet:
         if self.there <= self.at:
             return 0
         count = min(len(bodies), self.there - self.at)
-        found = self.sink.bodies(self.at + 1, count)
+        found = self.sink.bodies(self.at - self.elsewhere + 1, count)
         if any(one is not None and not self._same(one, body) for one, body in zip(found, bodies, strict=False)):
             raise self.moved()
         self._moved(bodies[:count])
@@ -119,7 +125,7 @@ class Outlet:
     def _asked(self) -> Held:
         """What the place holds last, without taking it from another process."""
         try:
-            return self.sink.last()
+            return self.held()
         except BrokerError as away:
             self._again(away)
             return self.open()
@@ -142,6 +148,11 @@ class Outlet:
         if taken:
             self._moved(bodies[:taken])
         return taken
+
+    def sync(self) -> None:
+        """Wait until a file is on its disk."""
+        if (sync := getattr(self.sink, "sync", None)) is not None:
+            sync()
 
     def moved(self) -> ConflictError:
         """Somebody else has published what this process was about to."""

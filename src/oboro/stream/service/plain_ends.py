@@ -23,6 +23,7 @@ CHUNK = 1 << 20
 class LineSource:
     """Lines of a file, of standard input or of a socket. A position is the byte behind a line."""
 
+    kind: ClassVar[str] = "lines"
     repeats: ClassVar[bool] = False
 
     def __init__(self, place: str, stop: StopRequest, most: int) -> None:
@@ -139,6 +140,10 @@ class FileSink(SilentSink):
             raise ConflictError(Message("error_service.other_leader", place=self.place))
         if not self._output.write(data[len(there) :]):
             raise FileError(Message("error_stream.cannot_write", place=self.place, why="stopped"))
+
+    def sync(self) -> None:
+        """Wait until it is on its disk."""
+        self._output.sync()
 
     def close(self) -> None:
         """Let go of it."""

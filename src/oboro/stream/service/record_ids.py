@@ -36,6 +36,8 @@ class RecordIds:
         value = record.get(self.field)
         if value is None or isinstance(value, list | dict):
             raise BadRecord("no_id", field=self.field)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # 1 and 1.0 are one number, however somebody writes it
         key = blake2b(encode_json({"": value}), digest_size=ID).digest()
         form = blake2b(encode_json(record), digest_size=FORM).digest()
         known = self._seen.get(key)

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-from oboro.errors import BrokerError, FileError, UsageError
+from oboro.errors import BrokerError, FileError
 from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.endpoints import StopRequest
 from oboro.stream.runner.state_folder import StateFolder
@@ -29,10 +29,13 @@ from oboro.stream.service.starting import (
     check_held,
     check_input,
     check_plan,
+    check_state,
     from_store,
+    gone_on,
     put_away,
     replayed,
     restored,
+    unnoticed,
 )
 from oboro.stream.service.watching import Watch
 from oboro.system.steady_clock import SteadyClock
@@ -73,6 +76,7 @@ class Service:
         (self.source, self.sink), self.letter_sink = ends, letters
         self.forms, self.names, self._make = forms, names, make
         self.watch, self.stop = watch or Watch(), stop or StopRequest()
+        self.fsync = plan.fsync or unnoticed(*ends)
         self._away, self._away_since = 0, 0.0  # times that a broker did not answer, one after the other
         self._taken_bytes, self._saving, self._saved = 0, 0.0, time.process_time()
         self._silent, self._looked, self._last_read = 0, 0.0, b""
@@ -111,7 +115,7 @@ class Service:
 
     def _start(self) -> None:
         plan = self.plan
-        self.folder = StateFolder(plan.state, JournalEntry, plan.fsync) if plan.state else None
+        self.folder = StateFolder(plan.state, JournalEntry, self.fsync) if plan.state else None
         if self.folder is not None:
             self._opened.callback(self.folder.close)
         anonymizer, self.at = self._known() or (self._make(), ServicePosition(lang=plan.lang))
@@ -120,10 +124,10 @@ class Service:
         self._fresh = self.at.position is None
         self.watch.leading = self.lease is None
         check_plan(self.plan, (self.source, self.sink), self.names, anonymizer, self.lease is not None)
-        self._check_part()
+        check_state(self.at, self.plan, self.source)
         if (ids := RecordIds(plan.id, plan.id_horizon) if plan.id else None) is not None:
             ids.load(self.at.ids)
-        (incoming, outgoing), lang, now = self.forms, self.at.lang, self.at.now
+        (incoming, outgoing), at, lang, now = self.forms, self.at, self.at.lang, self.at.now
         self.decider = Decider(
             anonymizer, incoming, outgoing, plan.change, ids, lang, plan.raw_letters, now, plan.part, plan.longest_line
         )
@@ -131,7 +135,7 @@ class Service:
         self.records.at, self.records.last = self.at.published, self.at.last
         letters = self.letter_sink or self.watch.letters()
         self.letters = Outlet(letters, "--dead-letters", self.at.stream, self._interrupted, same_letter)
-        self.letters.at, self.letters.last = self.at.letters, self.at.last_letter
+        self.letters.at, self.letters.last, self.letters.elsewhere = at.letters, at.last_letter, at.letters_elsewhere
         anonymizer.warm()
         self._meet_output()
         self._open_source(self.at.position)
@@ -149,16 +153,9 @@ class Service:
         self._opened.callback(store.close)
         return self._answered(lambda: from_store(self._make, store))
 
-    def _check_part(self) -> None:
-        """A state goes on with the part it began with: the records of another protect nobody here."""
-        part = "" if self.plan.part is None else repr(self.plan.part)
-        if self.at.position is not None and self.at.part != part:
-            raise UsageError(Message("error_service.other_part"))
-        self.at.part = part
-
     def _meet_output(self) -> None:
         """Whether the output is the one that belongs to the state; publish what it lacks."""
-        held, held_letters = self.records.open(), self.letters.open()
+        held, held_letters = self.records.open(), gone_on(self.letters, self.letters.open(), self.watch)
         if self.folder is None:
             self._adopt(held, held_letters)
             return
@@ -168,13 +165,15 @@ class Service:
             list(self.folder.entries())
             self._snapshot()
             return
-        missing, letters = Missing(self.records), Missing(self.letters)
+        missing, letters = Missing(self.records), Missing(self.letters, counted=False)
         replayed(self.folder, self.decider, missing, letters, self.at)
         again = missing.publish(held)
         letters.publish(held_letters)
         if again:
             self.watch.say(Message("service.published_again", count=again))
         self._fresh = False
+        if self.letters.elsewhere != self.at.letters_elsewhere:
+            self._snapshot()
 
     def _adopt(self, held: tuple[int, str, bytes], held_letters: tuple[int, str, bytes]) -> None:
         """Without a journal: what the output holds beyond the snapshot is decided again, and compared."""
@@ -281,6 +280,7 @@ class Service:
         began = time.perf_counter()
         position = items[-1][1] if items else self.at.position or ""
         done = self.decider.decide(items, moment, None, last)
+        self.clock.reach(self.decider.now)
         if self.folder is not None and (items or done.bodies or done.letters or self.decider.anonymizer.holds):
             bodies, moments = [one[0] for one in items], [one[2] for one in items]
             decided = (moment, done.decisions, position, self.records.at, done.bodies, self.letters.at, done.letters)
@@ -331,7 +331,7 @@ class Service:
     def _refresh(self, outlet: Outlet) -> int:
         """How much an output holds by now."""
         try:
-            outlet.there = max(outlet.there, outlet.sink.last()[0])
+            outlet.there = max(outlet.there, outlet.held()[0])
         except BrokerError as away:
             self._interrupted(away)
             outlet.open()
@@ -372,6 +372,9 @@ class Service:
         self._note_position()
         anonymizer, extra = self.decider.anonymizer, asdict(self.at)
         if self.folder is not None:
+            if self.fsync:  # the state must not know more than the output holds
+                self.records.sync()
+                self.letters.sync()
             anonymizer.save(self.folder.next(), extra=extra)
             self.folder.advance()
             self.watch.saved()
@@ -387,7 +390,7 @@ class Service:
     def _note_position(self) -> None:
         at = self.at
         at.published, at.last = self.records.at, self.records.last
-        at.letters, at.last_letter = self.letters.at, self.letters.last
+        at.letters, at.last_letter, at.letters_elsewhere = self.letters.at, self.letters.last, self.letters.elsewhere
         at.now, at.seen = self.decider.now, digest(self._last_read) if self._last_read else at.seen
         at.ids = self.decider.ids.dump() if self.decider.ids is not None else ""
 

@@ -68,3 +68,9 @@ class ServicePosition:
     part: str = ""
     seen: str = ""
     """A digest of the last record that was read: by it a file is known again. It stays in the state, since it tells of a record."""
+    input: str = ""
+    """The kind of the input: positions in another one mean nothing."""
+    id: str = ""
+    """The field by which records are told apart."""
+    letters_elsewhere: int = 0
+    """How many dead letters went to other places than the one where they go now."""

@@ -20,11 +20,24 @@ from oboro.stream.service.ends import Held, RecordSink, RecordSource, Store
 from oboro.stream.service.journal import JournalEntry
 from oboro.stream.service.outlet import Outlet, digest, publisher
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
+from oboro.stream.service.watching import Watch
 from oboro.text import Message
 
-__all__ = ["Missing", "check_held", "check_input", "check_plan", "from_store", "put_away", "replayed", "restored"]
+__all__ = [
+    "Missing",
+    "check_held",
+    "check_input",
+    "check_plan",
+    "check_state",
+    "from_store",
+    "gone_on",
+    "put_away",
+    "replayed",
+    "restored",
+    "unnoticed",
+]
 
-ADDED = ("part", "seen")  # states of earlier versions do not have them
+ADDED = ("part", "seen", "input", "id", "letters_elsewhere")  # states of earlier versions do not have them
 
 
 def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple[Anonymizer, ServicePosition]:
@@ -59,8 +72,9 @@ def put_away(anonymizer: Anonymizer, extra: Mapping[str, Any], store: Store) -> 
 class Missing:
     """What the journal knows of an output: all of it since the snapshot, of which the place may lack the end."""
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: Outlet, *, counted: bool = True) -> None:
         self.outlet = outlet
+        self._counted = counted  # as this place counts; dead letters may have gone to another one
         self.start = outlet.at
         self.bodies: list[bytes] = []
         self.end = outlet.at
@@ -68,7 +82,7 @@ class Missing:
 
     def add(self, after: int, bodies: list[bytes], position: str) -> None:
         """A block."""
-        if after != self.end:
+        if after != self.end and self._counted:
             raise FileError(Message("error_service.broken_journal", place=self.outlet.name))
         self.bodies += bodies
         self.end += sum(map(self.outlet.sink.units, bodies))
@@ -119,6 +133,28 @@ def check_held(outlet: Outlet, held: Held, last: str) -> None:
         raise ConflictError(Message("error_service.other_output", place=outlet.name))
 
 
+def gone_on(letters: Outlet, held: Held, watch: Watch) -> Held:
+    """Where the place of dead letters holds fewer than were written, they went elsewhere, or were removed: it is gone on with.
+
+    They keep no promise and are no records. Those of another stream are refused all the same.
+    """
+    number, mark, body = held
+    short = letters.at - number
+    if short <= 0 or not letters.sink.compares:
+        return held
+    check_held(letters, held, "")
+    letters.elsewhere, letters.last, letters.there = letters.elsewhere + short, "", number + short
+    watch.say(Message("service.letters_elsewhere", count=short), "warning")
+    return number + short, mark, body
+
+
+def unnoticed(source: RecordSource, sink: RecordSink) -> bool:
+    """Whether nobody would notice what a power failure took from the journal: the input hands over once, or the output cannot say
+    what it holds. Then the disk is waited for.
+    """
+    return source.repeats or bool(getattr(sink, "keeps", False))
+
+
 def check_plan(
     plan: ServicePlan,
     ends: tuple[RecordSource, RecordSink],
@@ -140,6 +176,22 @@ def check_plan(
         raise UsageError(Message("error_service.needs_state", source=name, sink=names[1]))
     if not anonymizer.repeatable:
         raise UsageError(Message("error_service.not_deterministic"))
+
+
+def check_state(at: ServicePosition, plan: ServicePlan, source: RecordSource) -> None:
+    """Raise where a state does not go on as it began; from here on it knows what it goes on with.
+
+    The records of another part protect nobody here, a position in another kind of input means nothing, and ids of another field
+    do not know the records that were taken.
+    """
+    part, kind = "" if plan.part is None else repr(plan.part), str(getattr(source, "kind", ""))
+    if at.position is not None and at.part != part:
+        raise UsageError(Message("error_service.other_part"))
+    if at.position is not None and at.input not in ("", kind):
+        raise UsageError(Message("error_service.other_kind", known=at.input, kind=kind))
+    if at.id and plan.id != at.id:
+        raise UsageError(Message("error_service.other_id", field=at.id))
+    at.part, at.input, at.id = part, kind, plan.id or ""
 
 
 def check_input(source: RecordSource, at: ServicePosition, name: str) -> None:
