@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.service.brokers_here import service
 
 from oboro.errors import FileError, UsageError
 from oboro.io.brokers.brokers import broker_of, open_place
+from oboro.papers.service.kills.trial import RECIPE
 from oboro.recipe.service.service_settings import ServiceSettings
 
 
@@ -69,6 +71,15 @@ def test_settings_that_are_misspelled(given: dict[str, Any], told: str) -> None:
 def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot read the settings of the service"):
         ServiceSettings.load(tmp_path / "service.yaml", {})
+
+
+def test_the_last_words_of_a_log_in_json_are_an_object(tmp_path: Path) -> None:
+    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE))
+    words = ["--from", "nats://127.0.0.1/IN?what=1", "--to", "nats://127.0.0.1/OUT", "--state", tmp_path / "state"]
+    told = call("stream", "--recipe", tmp_path / "recipe.json", *words, "--log", "json")
+    assert told.code == 2
+    line = json.loads(told.err)
+    assert (line["level"], line["event"]) == ("error", "error_broker.unknown_option")
 
 
 @pytest.mark.parametrize("word", [["--resume", "continue"], ["--excel-safe"], ["--encoding", "latin-1"]])

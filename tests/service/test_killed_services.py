@@ -16,9 +16,13 @@ from tests.service.certificates import TlsFront, make_certificates
 from oboro.errors import BrokerError, ConflictError, FileError, OboroError, UsageError
 from oboro.io.brokers.brokers import open_place
 from oboro.papers.service.kills.killing import kill_often
+from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.papers.service.local_rabbitmq import LocalRabbitmq
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.service.service_making import check_service, make_service
+from oboro.recipe.service.service_settings import ServiceSettings
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +164,23 @@ def test_a_stream_of_rabbitmq_is_read_by_its_offsets(broker: LocalBroker, tmp_pa
 
     assert ended(forked(work)) == 0
     assert [json.loads(line)["note"] for line in (tmp_path / "out").read_text().splitlines()] == list(range(120))
+
+
+@only(LocalRabbitmq)
+def test_a_check_takes_nothing_from_a_queue_that_counts(broker: LocalBroker, tmp_path: Path) -> None:
+    """Whoever is handed a record and goes counts: at the queue's limit (20 on RabbitMQ 4) all that was looked at was dropped."""
+    connection, channel = broker._channel()  # type: ignore[attr-defined]
+    channel.queue_declare("COUNTS", durable=True, arguments={"x-queue-type": "quorum", "x-delivery-limit": 1})
+    channel.confirm_delivery()
+    for body in BODIES[:5]:
+        channel.basic_publish("", "COUNTS", body)
+    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE))
+    given = {"recipe": tmp_path / "recipe.json", "from": broker.place("COUNTS"), "to": broker.place("CHECKED")}
+    settings = ServiceSettings.load(None, {**given, "state": tmp_path / "state", "id": "note", "once": True})
+    for _ in range(3):
+        assert "5" in check_service(settings)[0].say("en")
+    connection.close()
+    assert make_service(Recipe(**RECIPE), settings).run()["released"] == 5
 
 
 @only(LocalRabbitmq)

@@ -37,13 +37,30 @@ def run_as_service(
         for said in check_service(settings):
             print(said.say(spoken()))
         return
-    counts = run_service(settings, dry=dry, lang=spoken())
+    try:
+        counts = run_service(settings, dry=dry, lang=spoken())
+    except Exception as error:
+        if settings.log == "json":
+            _end_in_json(error)
+        raise
     if dry and not as_json:
         print(Message("service.dry", **counts).say(spoken()))
     if as_json:
         print(json.dumps(counts), file=sys.stderr, flush=True)
     if not counts["stopped"]:
         require_some_released(counts["released"], counts["dead_letters"])
+
+
+def _end_in_json(error: Exception) -> None:
+    """The last words of a log in JSON are an object as well: whoever collects them looks for no sentence."""
+    from oboro.app.language.unforeseen import unforeseen
+    from oboro.errors import OboroError
+    from oboro.stream.service.watching import log_line
+
+    words = error.words if isinstance(error, OboroError) else unforeseen(error)
+    if isinstance(words, Message):
+        print(log_line(words, "error", spoken(), True), file=sys.stderr, flush=True)
+        sys.exit(error.exit_code if isinstance(error, OboroError) else 2)
 
 
 def require_some_released(released: int, refused: int) -> None:

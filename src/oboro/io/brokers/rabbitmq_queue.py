@@ -131,6 +131,7 @@ class RabbitmqSource(LinkedEnd):
     kind: ClassVar[str] = "rabbitmq"
     replays: ClassVar[bool] = False
     repeats: ClassVar[bool] = True
+    takes: ClassVar[bool] = True  # a queue counts how often it hands a record over, and drops it after its limit
 
     def __init__(self, address: BrokerAddress) -> None:
         self.link: RabbitmqLink = RabbitmqLink(address)
@@ -156,6 +157,11 @@ class RabbitmqSource(LinkedEnd):
         if self._stream:
             self._count = known
             self._find(known)
+
+    def reach(self) -> int:
+        """How many records wait, without being handed any."""
+        self.link.connect()
+        return self.link.there()
 
     def _consume(self, more: dict[str, Any]) -> None:
         channel, came = self.link.held(), self._came

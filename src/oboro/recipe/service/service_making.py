@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -141,6 +142,9 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
 
     stop = StopRequest()
     watch = Watch(to_stderr(lang, settings.log == "json"))
+    logging.getLogger().addHandler(
+        logging.NullHandler()
+    )  # what clients say beside it is in no form that anybody could read
     with ExitStack() as opened:
         opened.callback(stop.close)
         opened.enter_context(stop.listening())
@@ -180,6 +184,8 @@ def check_service(settings: ServiceSettings) -> list[Message]:
 def _sampled(recipe: Recipe, settings: ServiceSettings, service: Service) -> Iterator[Message]:
     """What the recipe makes of the first records, and what parts of the stream would cost."""
     if getattr(service.source, "takes", False):
+        if (reach := getattr(service.source, "reach", None)) is not None:
+            yield Message("service.reached", place=settings.source, number=reach())
         yield Message("service.no_sample", place=settings.source)
         return
     service.source.open(None)
