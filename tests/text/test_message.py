@@ -106,7 +106,7 @@ def blur() -> None:
         ("form", {"n": 1}, "is", "1"),
         ("form", {"n": 2}, "are", "2"),
         ("choice", {"how": "ordered"}, "ordered", "順序"),
-        ("names", {"said": ["a", "b", "c"]}, "'a', 'b' and 'c'", "a, b, c"),
+        ("names", {"said": ["a", "b", "c"]}, "'a', 'b' and 'c'", "a、b、c"),
         ("data", {"said": "age"}, "'age'", "age"),
         ("big", {"n": 1234, "share": 0.5, "value": 0.12345, "bytes": 2000}, "1,234, 50 %, 0.1235, 2 kB", "1,234"),
     ],

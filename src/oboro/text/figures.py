@@ -48,18 +48,18 @@ def percent(value: float | None) -> str:
     return f"{float(f'{100 * value:.2g}') if 1e-12 < value < 0.1 else round(100 * value, 1):g} %"
 
 
-def few(names: Sequence[str], width: int = 160) -> str:
+def few(names: Sequence[str], width: int = 160, joint: str = ", ") -> str:
     """Names with commas; of a long list the first ones, and how many more there are. Evidence has them all.
 
     >>> few(["age", "sex"]), few(["a long name", "another one", "a third"], width=15)
     ('age, sex', 'a long name … (+2)')
     """
-    every = ", ".join(names)
+    every = joint.join(names)
     if width_of(every) + 2 <= width:
         return every
     fit = sum(end <= width for end in accumulate(width_of(name) + 2 for name in names)) or 1
     more = len(names) - fit
-    return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
+    return joint.join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
 
 
 MOST_QUOTED = 50  # names in a sentence; evidence has them all

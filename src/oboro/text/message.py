@@ -212,6 +212,8 @@ class _Formatter(string.Formatter):
             return listed(value, int(rest or 30), self.lang)
         if kind in ("quoted", "either"):
             return quoted(value, self.lang, last="and" if kind == "quoted" else "or")
+        if kind == "few":
+            return few(value, joint=JOINTS[self.lang][""])
         if kind in _KINDS:
             return _KINDS[kind](value)
         if kind == "capital":
@@ -288,7 +290,6 @@ def _form(value: float | list[Any], forms: str) -> str:
 
 _KINDS: dict[str, Callable[[Any], str]] = {
     "count": count,
-    "few": few,
     "number": number,
     "percent": percent,
     "size": size,

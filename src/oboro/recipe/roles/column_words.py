@@ -27,7 +27,7 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
         Role.SENSITIVE,
         r"diseas|diagnos|(^|_)(icd|dx|drg)(_|\d|$)|illness|injur|disab|medic|symptom|drug|income|salar|wage|earning|credit|debt|religio|politic|crim|orientation"
         r"|smok"
-        r"|病名|傷病|疾患|診断|病歴|健診|検診|ストレス|既往|年収|所得|給与|宗教|犯罪|信条|要介護|要支援|介護度|障害|障がい|妊娠|喫煙"
+        r"|病名|傷病|疾患|診断|病歴|健診|検診|検査|所見|ストレス|既往|年収|所得|給与|宗教|犯罪|信条|要介護|要支援|介護度|障害|障がい|妊娠|喫煙"
         r"|krankheit|gehalt|einkommen|pflegegrad|behinderung|konfession|raucher|maladie|salaire|revenu|enfermedad|ingresos|malattia|stipendio|reddito|doen[cç]a|ziekte|inkomen"
         r"|疾病|诊断|收入|工资|질병|진단|소득|급여",
     ),

@@ -99,7 +99,18 @@ def make_report(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
         "name": name,
         "summary": shown.summary(),
         "refused": report.refused,
+        **_judged(shown, lang),
     }
+
+
+def _judged(report: Report, lang: str) -> dict[str, Any]:
+    """What the report begins with: a promise that holds is not all that there is to say."""
+    from oboro.report.sections.overview.banner import banner  # loads what draws reports
+
+    found = banner(report)
+    words = Message("text.sentences", said=[Message("text.sentence", said=found.title), found.line]).say(lang)
+    good = found.tone == "good"
+    return {"good": good, "said": f"✓ {words}" if good else words}
 
 
 def page_offer(name: str, html: str) -> Offer:

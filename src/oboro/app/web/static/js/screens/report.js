@@ -27,7 +27,7 @@ export function reportScreen(body) {
     try {
       const found = await work("report", { version: store.state.version, lang: lang || language(), public: version === "public" });
       made = found.version;
-      clear(shown, h("section.card.report-card", { version: found.version }, h("div.row.spread", h("p", { class: found.refused ? "note" : "good" }, found.refused ? t("report.refused") : `✓ ${t("report.fine")}`),
+      clear(shown, h("section.card.report-card", { version: found.version }, h("div.row.spread", h("p", { class: found.good ? "good" : "note" }, found.said),
         h("button", { onclick: (event) => { fetchTicket(found.download); event.target.disabled = true; } }, t("report.fetch"))),
         h("details", h("summary", t("report.summary")), h("pre", { tabindex: "0" }, found.summary)),
         h("iframe", { src: `/taken/${found.ticket}`, title: t("report.title"), class: "report", sandbox: "" })));
