@@ -326,3 +326,16 @@ def test_what_moves_together_or_hardly_at_all_is_looked_at(moved: dict[str, Any]
         oboro.Recipe(**recipe).run(table)
     alone = {"shuffle": {"attributes": ["job"]}}  # then nobody knows whose a job is
     assert oboro.Recipe(**recipe | {"steps": [moved, alone, *recipe["steps"][1:]]}).run(table).last_look.columns == ()
+
+
+@pytest.mark.parametrize("name", ["birthdate", "住所", "postcode", "lon"])
+def test_what_others_know_is_no_secret_for_being_called_sensitive(name: str) -> None:
+    table = {"sex": ["F", "M"] * 20, name: [f"{n}?" for n in range(40)]}
+    roles = {"sex": {"role": "quasi"}, name: {"role": "sensitive"}}
+    recipe = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 5}}])
+    with pytest.raises(SingledOutError, match=f"40 of 40 records are unique.*Called sensitive, '{name}'"):
+        recipe.run(table)
+    asked = [{"k_anonymize": {"k": 5, "l_diversity": {name: 2}}}]  # a secret that somebody thought of
+    assert oboro.Recipe(attributes=roles, steps=asked).run(table).last_look.columns == ()
+    shared = table | {name: [f"{n % 8}?" for n in range(40)]}
+    assert recipe.run(shared).last_look.columns == ()

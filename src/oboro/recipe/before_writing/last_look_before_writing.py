@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from oboro.errors import SingledOutError
 from oboro.measure.exposure.last_look import Acceptance, LastLook, last_look
 from oboro.measure.exposure.people_in_classes import people_at_most
+from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Schema
+from oboro.table.schema import Role, Schema
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -43,6 +44,20 @@ def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], step
     for promise in filter(attrgetter("covers"), promises):
         covered.update(promise.quasi)
     return [name for name in data if name not in covered]
+
+
+def _known_secrets(
+    data: Dataset, schema: Schema, promises: Sequence[Promise], steps: Sequence[StepRecord], person: Column | None
+) -> list[str]:
+    """Sensitive columns that no promise is about, whose names say that others know them, and that together single somebody out.
+
+    Who wants to hide a date of birth or an address may call it sensitive; but that is released as it is.
+    """
+    spoken = {getattr(model, "sensitive", None) for promise in promises for model in promise.models}
+    spoken |= {*nobodys(steps), *pseudonymized(steps)}.union(*(promise.quasi for promise in promises))
+    names = [name for name in schema.sensitive if name in data and name not in spoken]
+    told = [name for name in names if role_by_name(name) in (Role.QUASI, Role.IDENTIFIER)]
+    return told if told and _looked_at(data, None, person).together(told) else []
 
 
 def beside_promises(data: Dataset, schema: Schema, look: LastLook, steps: Sequence[StepRecord]) -> list[str]:
@@ -90,7 +105,8 @@ def look_before_writing(
     promised = [tuple(filter(data.__contains__, one.quasi)) for one in promises]
     pseudonyms = filter(pseudonymized(steps).__contains__, data)
     facts: dict[str, Any] = {"pseudonyms": tuple(pseudonyms), "promised": tuple(filter(None, promised))}
-    names = unprotected(data, schema, promises, steps)
+    secrets = _known_secrets(data, schema, promises, steps, person) if schema.sensitive else []
+    names = unprotected(data, schema, promises, steps) + secrets
     if not names:
         everybody = data.rows if person is None else people_at_most(person)
         unneeded = tuple([one.columns for one in wanted])
@@ -98,7 +114,10 @@ def look_before_writing(
     found = last_look(_looked_at(data, source, person), names, wanted, **facts)
     if found.refused:
         idle = {name for promise in promises if not promise.covers for name in promise.quasi}
-        raise SingledOutError(_refusal(found, asked_for_nothing=not idle.isdisjoint(names)))
+        why = [Message("error_exposure.k_of_one")] if not idle.isdisjoint(names) else []
+        if secrets:
+            why.append(Message("error_exposure.known_secrets", columns=secrets))
+        raise SingledOutError(_refusal(found, why))
     return found
 
 
@@ -134,7 +153,7 @@ def _looked_at(data: Dataset, source: Source | None, person: Column | None) -> L
     return LookedAt(data, read, known.names, partial(known.of_rows, data.origin), person)
 
 
-def _refusal(found: LastLook, *, asked_for_nothing: bool) -> Message:
+def _refusal(found: LastLook, why: Sequence[Message]) -> Message:
     kind = "people" if found.counts_people else "records"
     worst = [
         Message("error_exposure.singled_out_by", columns=one.columns, people=one.people) for one in found.worst[:SHOWN]
@@ -147,5 +166,5 @@ def _refusal(found: LastLook, *, asked_for_nothing: bool) -> Message:
         columns=found.columns,
         worst=worst,
         accept=", ".join(suffices),
-        idle=[Message("error_exposure.k_of_one")] if asked_for_nothing else [],
+        why=why,
     )
