@@ -135,7 +135,7 @@ class RuleScratch(local):
             np.empty(classes, dtype=np.int64),
         )
         self.kept, self.starts = np.empty(classes, dtype=np.uint32), np.empty(classes + 1, dtype=np.int64)
-        self.parts = np.empty((3, parts), dtype=np.uint32)
+        self.parts = np.empty((3, parts + 1), dtype=np.uint32)
 
 
 @dataclass(eq=False)

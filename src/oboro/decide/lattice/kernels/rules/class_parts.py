@@ -97,21 +97,49 @@ def join_classes(
 ) -> int:
     """The classes of one node with their parts, to judge coarser nodes from; returns how many there are.
 
-    `kept` gets their tuples, `room.sums` their records, `parts` the values, the counts and the owners of their parts.
+    `kept` gets their tuples, `room.sums` their records, `parts` the values, the counts and the owners of their parts; it has room
+    for one more.
     """
     begin, end, found = number_classes(node, finer, reading, room)
-    order_by_class(end - begin, found, room.places)
+    kept[:found] = room.firsts[:found]
+    if (found + 1) * room.held.size <= room.rows.size:
+        count_values(begin, end, found, 0, room.held.size, finer, room)
+        _list_counted(found, room, parts, kept_starts)
+    else:
+        order_by_class(end - begin, found, room.places)
+        _list_gathered(begin, found, finer, room, parts, kept_starts)
+    return found
+
+
+@kernel(inner=True, bare=True)
+def _list_counted(found: int, room: Room, parts: np.ndarray, starts: np.ndarray) -> None:
+    """The parts of all classes after `count_values`. What is not there is written and written over: nobody can foretell it."""
+    rows, begins, width, written = room.rows, room.places[1], room.held.size, 0
+    values, counts, owners = parts[0], parts[1], parts[2]
+    for c in range(found):
+        begin, starts[c] = begins[c], written
+        for value in range(width):
+            held = rows[begin + value]
+            values[written], counts[written], owners[written] = value, held, c
+            written += held > 0
+    starts[found] = written
+
+
+@kernel(inner=True, bare=True)
+def _list_gathered(
+    begin: int, found: int, finer: FinerClasses, room: Room, parts: np.ndarray, starts: np.ndarray
+) -> None:
+    """The same after `order_by_class`."""
     held, some, written = room.held, room.some, 0
     for c in range(found):
-        kept[c], kept_starts[c] = room.firsts[c], written
+        starts[c] = written
         n = gather_parts(c, begin, finer, room, 0)
         for j in range(n):
             value = some[j]
             parts[0, written], parts[1, written], parts[2, written] = value, held[value], c
             held[value] = 0
             written += 1
-    kept_starts[found] = written
-    return found
+    starts[found] = written
 
 
 @kernel(inner=True, bare=True)
