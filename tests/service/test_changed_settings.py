@@ -12,6 +12,7 @@ from tests.service.brokers_here import BODIES, serve, service
 from oboro.errors import ConflictError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.nats_stream import NatsSource
+from oboro.papers.service.kills.trial import RECIPE
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
 from oboro.stream.service.starting import check_state
 
@@ -67,6 +68,21 @@ def test_ids_of_another_field_do_not_know_what_was_taken(tmp_path: Path) -> None
         with pytest.raises(UsageError, match="--id note"):
             go_on(tmp_path, [], **other)
     assert go_on(tmp_path, [BODIES[20]], id="note")["repeats"] == 1
+
+
+def test_another_key_of_pseudonyms_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a clean end it was taken: one person had two pseudonyms. After a kill it was refused."""
+    recipe = {
+        **RECIPE,
+        "steps": [{"pseudonymize": {"attribute": "name", "key_env": "STREAM_KEY"}}, *RECIPE["steps"][1:]],
+    }
+    monkeypatch.setenv("STREAM_KEY", "a" * 32)
+    go_on(tmp_path, BODIES[:20], recipe=recipe)
+    monkeypatch.setenv("STREAM_KEY", "b" * 32)
+    with pytest.raises(UsageError, match="other pseudonyms"):
+        go_on(tmp_path, BODIES[20:30], recipe=recipe)
+    monkeypatch.setenv("STREAM_KEY", "a" * 32)
+    assert go_on(tmp_path, [], recipe=recipe)["released"] == 10
 
 
 def test_a_position_in_another_kind_of_input_is_refused(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, **modules: dict[str, Any]) -> None
 
 def test_quix_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Anything()
-    stand_in(monkeypatch, quixstreams={"Application": app})  # also where it is installed: its application asks a broker at once
+    stand_in(
+        monkeypatch, quixstreams={"Application": app}
+    )  # also where it is installed: its application asks a broker at once
     names = runpy.run_path(str(LOOPS / "quix_streams_app.py"))
     found = [one for record in PEOPLE for one in names["released"](record, b"ann", 1_700_000_000_000, [])]
     assert found == RELEASED

@@ -72,5 +72,7 @@ class ServicePosition:
     """The kind of the input: positions in another one mean nothing."""
     id: str = ""
     """The field by which records are told apart."""
+    renamed: str = ""
+    """A digest of what pseudonyms look like: with another key, one person has two."""
     letters_elsewhere: int = 0
     """How many dead letters went to other places than the one where they go now."""

@@ -37,7 +37,7 @@ __all__ = [
     "unnoticed",
 ]
 
-ADDED = ("part", "seen", "input", "id", "letters_elsewhere")  # states of earlier versions do not have them
+ADDED = ("part", "seen", "input", "id", "renamed", "letters_elsewhere")  # states of earlier versions do not have them
 
 
 def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple[Anonymizer, ServicePosition]:
@@ -144,7 +144,7 @@ def gone_on(letters: Outlet, held: Held, watch: Watch) -> Held:
         return held
     check_held(letters, held, "")
     letters.elsewhere, letters.last, letters.there = letters.elsewhere + short, "", number + short
-    watch.say(Message("service.letters_elsewhere", count=short), "warning")
+    watch.say(Message("service.letters_elsewhere"), "warning")
     return number + short, mark, body
 
 
@@ -191,7 +191,10 @@ def check_state(at: ServicePosition, plan: ServicePlan, source: RecordSource) ->
         raise UsageError(Message("error_service.other_kind", known=at.input, kind=kind))
     if at.id and plan.id != at.id:
         raise UsageError(Message("error_service.other_id", field=at.id))
-    at.part, at.input, at.id = part, kind, plan.id or ""
+    renamed = digest(repr([(name, change("oboro")) for name, change in plan.change.items()]).encode())
+    if at.position is not None and at.renamed not in ("", renamed):
+        raise UsageError(Message("error_service.other_key", fields=list(plan.change)))
+    at.part, at.input, at.id, at.renamed = part, kind, plan.id or "", renamed
 
 
 def check_input(source: RecordSource, at: ServicePosition, name: str) -> None:
