@@ -76,7 +76,7 @@ def test_a_verdict_names_its_columns_where_it_knows_them() -> None:
     assert verdict.sentence() == "1-anonymity holds in all 2 groups (required 1, achieved 1)."
     named = verdict.naming(["age", "sex"])
     assert named.sentence() == "1-anonymity over age, sex holds in all 2 groups (required 1, achieved 1)."
-    assert named.sentence("ja") == "age, sex についての 1-匿名性 は全 2 グループで成立(要求 1、達成 1)。"
+    assert named.sentence("ja") == "age、sex についての 1-匿名性 は全 2 グループで成立(要求 1、達成 1)。"
 
 
 def test_one_group_and_the_records_of_a_stream_are_called_so() -> None:
