@@ -169,3 +169,14 @@ def test_no_file_of_its_own_is_left_by_whoever_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr("openpyxl.worksheet._writer.create_temporary_file", refused)
     write(table(a=["1", "=b"]), tmp_path / "out.xlsx")
     assert cells(tmp_path / "out.xlsx") == [["a"], ["1"], ["=b"]]
+
+
+def test_cells_that_hold_an_error_are_counted(tmp_path):
+    book = openpyxl.Workbook()
+    for row in [("title", None, None), ("a", "b", "c"), (1, 2, "x"), (2, "#N/A", "#REF!"), (3, "#DIV/0!", "y")]:
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    source = read(tmp_path / "t.xlsx")
+    said = {note.id: note.values for note in source.notes}["io.error_cells"]
+    assert (said["cells"], said["columns"]) == (3, ["b", "c"])
+    assert source.data.to_arrow()["b"].to_pylist() == [2, None, None]

@@ -44,7 +44,7 @@ def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[p
             raise FileError(Message("error_io.empty_sheet", path=path))
         header = _checked(path, header_row, top) if header_row is not None else names_row(top)
         # Types are judged by all rows: judged by the first thousand, a later word among numbers would be lost.
-        batch = book.load_sheet(place, header_row=header, schema_sample_rows=None).to_arrow()
+        batch, wrong = book.load_sheet(place, header_row=header, schema_sample_rows=None).to_arrow_with_errors()
     except fastexcel.FastExcelError as problem:
         raise FileError(Message("error_io.cannot_be_read", path=path, why=str(problem).splitlines()[0])) from None
     # fastexcel gives a column without a name, or with one that was there before, a name of its own.
@@ -53,7 +53,16 @@ def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[p
     table = pa.table([lossless(column) for column in batch.columns], names=names)
     said = header > 0 and header_row is None
     found = (Message("io.header_found", path=path, row=header + 1, above=header),) if said else ()
-    return table, (*found, *_left_out(path, book.sheet_names, sheet), *names_by_place(path, first, names))
+    left_out = (*_left_out(path, book.sheet_names, sheet), *_not_read(path, names, wrong.errors if wrong else ()))
+    return table, (*found, *left_out, *names_by_place(path, first, names))
+
+
+def _not_read(path: str, names: Sequence[str], wrong: Sequence[Any]) -> tuple[Message, ...]:
+    """How many cells hold an error such as `#N/A` instead of a value: they are missing values from here on."""
+    if not wrong:
+        return ()
+    columns = [name for place, name in enumerate(names) if any(one.position[1] == place for one in wrong)]
+    return (Message("io.error_cells", path=path, cells=len(wrong), columns=columns),)
 
 
 def _left_out(path: str, sheets: Sequence[str], sheet: str | None) -> tuple[Message, ...]:
