@@ -24,6 +24,24 @@ def test_a_release_is_verified_by_its_recipe(tmp_path: Path) -> None:
     assert "--recipe" in call("verify", "released.csv", "--k", "2", cwd=tmp_path).err
 
 
+def test_a_release_must_keep_what_its_recipe_promises(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text(RECIPE.replace("k: 2", "k: 2, l_diversity: {ill: 2}"))
+    (tmp_path / "strict.yaml").write_text(RECIPE.replace("k: 2", "k: 3"))
+    (tmp_path / "released.csv").write_text(ROWS, encoding="utf-8")
+    (tmp_path / "alike.csv").write_text(ROWS.replace("cold", "flu"), encoding="utf-8")
+    held = call("verify", "released.csv", "--recipe", "recipe.yaml", cwd=tmp_path)
+    assert (held.code, "2-diversity of ill" in held.out) == (0, True)
+    assert call("verify", "released.csv", "--recipe", "strict.yaml", cwd=tmp_path).code == 1
+    assert call("verify", "alike.csv", "--recipe", "recipe.yaml", cwd=tmp_path).code == 1
+    idle = call("verify", "released.csv", "--recipe", "recipe.yaml", "--sensitive", "ill", cwd=tmp_path)
+    assert (idle.code, "--sensitive" in idle.err) == (2, True)
+    (tmp_path / "people.yaml").write_text("person: name\n" + RECIPE.lstrip())
+    rows = call("verify", "released.csv", "--recipe", "people.yaml", cwd=tmp_path)
+    assert (rows.code, "Rows were counted" in rows.out) == (0, True)
+    (tmp_path / "visits.csv").write_text("name,age,town\nx,31,Ulm\nx,31,Ulm\n", encoding="utf-8")
+    assert call("verify", "visits.csv", "--recipe", "people.yaml", cwd=tmp_path).code == 1
+
+
 def test_a_stream_says_how_many_records_it_refused(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     people = "name,age,town,ill\n" + "".join(f"P{n},31,{town},flu\n" for n, town in enumerate(("Ulm", "Köln", "Ulm")))

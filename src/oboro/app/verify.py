@@ -75,7 +75,8 @@ def verify(
 ) -> None:
     """Verify privacy models on a released table, made by any tool. Exit code 0: all hold; 1: one is broken.
 
-    Without a model it says which k holds and, with --sensitive, which l and t.
+    With --recipe and without a model it checks what the recipe promises. With neither it says which k holds and, with --sensitive,
+    which l and t.
 
     Example: `oboro verify released.csv --quasi age,sex,zip --k 5 --sensitive disease --l 2`
 
@@ -89,6 +90,8 @@ def verify(
         went_in, came_out = _streams(stream, released, reading, partition, dead_letters, id)
         _end(_stream(went_in, came_out, recipe, quasi, models.k, person, sensitive, models.l), as_json)
     table = read_table(released, reading)
+    if recipe is not None and quasi is None and models == NO_MODELS:
+        _by_recipe(recipe, table.data, person, {"--sensitive": sensitive, "--fold": fold}, as_json)
     known = names(quasi) if quasi is not None else _quasi_of(recipe, table.data)
     everybody = read_table(population, reading).data if population else None
     result = check(
@@ -104,6 +107,19 @@ def verify(
     if is_json_lines(released):
         print(f"oboro: {Message('verdict.json_lines').say(spoken())}", file=sys.stderr)
     _end(result, as_json)
+
+
+def _by_recipe(recipe: Path, released: Any, person: str | None, idle: dict[str, Any], as_json: bool) -> None:
+    """End with what the recipe promises, if it promises anything that a release alone can show."""
+    from oboro.errors import UsageError
+    from oboro.recipe.evaluation.named_promises import promised_by_recipe
+    from oboro.recipe.recipe import Recipe
+
+    if given := [option for option, value in idle.items() if value is not None]:
+        raise UsageError(Message("error_app.recipe_promises", options=given))
+    found = promised_by_recipe(Recipe.load(recipe), released, person)
+    if found is not None:
+        _end(found, as_json)
 
 
 def _quasi_of(recipe: Path | None, released: Any) -> list[str]:

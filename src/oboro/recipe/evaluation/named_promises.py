@@ -12,6 +12,7 @@ import numpy as np
 from oboro.errors import InputError, OboroError
 from oboro.io.files import read
 from oboro.table.dataset import Column, Dataset
+from oboro.table.spelling.folding import folded
 from oboro.techniques.base import Technique, Work
 from oboro.techniques.demands.models_asked import Demand
 from oboro.techniques.demands.population_codes import PopulationCodes
@@ -21,6 +22,7 @@ from oboro.techniques.local_recode import LocalRecode
 from oboro.text import Message
 from oboro.verifier.models.class_models import KAnonymity, Model
 from oboro.verifier.promise_check import Promise, judge_together
+from oboro.verifier.strict_reading import fewest_people
 from oboro.verifier.table_check import verify
 from oboro.verifier.verdict import Verdict, Verification
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
     from oboro.table.schema import Schema
 
-__all__ = ["hidden_columns", "named_promises"]
+__all__ = ["hidden_columns", "named_promises", "promised_by_recipe"]
 
 
 def named_promises(
@@ -63,6 +65,19 @@ def named_promises(
     said = [word for one in exempted[:1] for word in one.verify(released, person).warnings]
     whole = replace(whole, warnings=(*said, *whole.warnings))
     return replace(whole, holds=whole.holds and not whole.apart) if plan.together else whole
+
+
+def promised_by_recipe(plan: Recipe, released: Dataset, person: str | None = None) -> Verification | None:
+    """What the steps of a recipe promise, checked on the release alone as its strictest reader takes it; None: nothing is promised.
+
+    `person`: the released column that says whose a row is, such as a pseudonym; that of the recipe, where it was released.
+    """
+    name = person or (plan.person if plan.person in released else None)
+    whose = None if name is None else fewest_people(folded(released[name], plan.schema_given.fold(name)))
+    found = named_promises({}, plan, plan.schema_given, released, released, whose)
+    if found is None or plan.person is None or name is not None:
+        return found
+    return replace(found, warnings=(*found.warnings, Message("verdict.rows_not_people", column=plan.person)))
 
 
 def hidden_columns(plan: Recipe | None) -> list[str]:
