@@ -33,6 +33,7 @@ __all__ = [
     "decode_json_block",
     "encode_json",
     "encode_json_block",
+    "form_of",
     "joined_objects",
     "none_twice",
 ]
@@ -318,6 +319,13 @@ def _csv_line(cells: Sequence[Any], delimiter: str) -> bytes:
         ["" if cell is None else cell for cell in cells]
     )
     return text.getvalue().removesuffix("\r\n").encode("utf-8", "backslashreplace") + b"\n"
+
+
+def form_of(place: str, otherwise: Format = "ndjson") -> Format:
+    """The format that the name of a file says."""
+    if place.endswith((".csv", ".CSV")):
+        return "csv"
+    return "ndjson" if place.endswith((".ndjson", ".jsonl")) else otherwise
 
 
 def codec(

@@ -18,7 +18,7 @@ import numpy as np
 
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
-from oboro.stream.runner.codecs import CsvCodec, Format, NdjsonCodec, codec, encode_json
+from oboro.stream.runner.codecs import CsvCodec, Format, NdjsonCodec, codec, encode_json, form_of
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput, paced
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.runner.other_encoding import UTF_8, OtherEncoding
@@ -33,6 +33,7 @@ __all__ = ["Runner", "StreamPlan"]
 
 T = TypeVar("T", Anonymizer, StateFolder[Batch], StreamInput, StreamOutput)
 IN_VAIN = Message("error_stream.letter.in_vain")
+TOLD = 0.5  # seconds between two looks at the metrics
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Runner:
         self._make = make
         self._latency: deque[float] = deque(maxlen=4096)
         self._began = self._watched = time.perf_counter()
+        self._untold = False  # whether something came since metrics were told
         self._first = self._released_before = 0
         self._room: int | None = None  # bytes that are read at once, where they take long
 
@@ -114,11 +116,11 @@ class Runner:
         refused.callback(self.target.withdraw)
         self.dead = self._keep(StreamOutput(plan.dead_letters or "stderr", self.stop))
         refused.callback(self.dead.withdraw)
-        form = plan.form or _form_of(plan.source)
+        form = plan.form or form_of(plan.source)
         known = self.folder is not None and self.folder.snapshot.exists()
         self.anonymizer = self._keep(self._restored() if known else self._make())
         self.input = self._input(form)
-        output_form = plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form))
+        output_form = plan.output_form or (form if plan.target == "-" else form_of(plan.target, form))
         self.output = codec(output_form, excel_safe=plan.excel_safe, delimiter=self.at.delimiter)
         self._json = isinstance(self.input, NdjsonCodec) and isinstance(self.output, NdjsonCodec)
         self.blocks = LineBlocks(self.input, plan.longest_line)
@@ -256,6 +258,7 @@ class Runner:
             self._room = paced(self._room, taken, seconds)
             if self.folder is not None and self.folder.size > self.plan.every:
                 self._snapshot()
+            self._untold = self.watch is not None
             self._show()
         if self.stop.asked and self.folder is None and self.anonymizer.holds:
             return self._handle([], 0, True)  # nobody would remember those who wait
@@ -264,6 +267,7 @@ class Runner:
     def _incoming(self) -> Iterator[tuple[list[bytes], int, bool]]:
         """Blocks of lines, the bytes that they take, and whether it was the last one; an empty one when something is due."""
         while True:
+            self._show(waits=True)
             if (due := self.anonymizer.due) is not None and not self.source.ready(max(0.0, due - self.clock.now())):
                 if self.stop.asked:
                     return
@@ -381,19 +385,16 @@ class Runner:
             "latency_ms": {"p50": round(1e3 * p50, 3), "p99": round(1e3 * p99, 3)},
         }
 
-    def _show(self) -> None:
-        moment = time.perf_counter()
-        if self.watch is not None and moment - self._watched >= 0.5:
-            self._watched = moment
+    def _show(self, waits: bool = False) -> None:
+        """Metrics, twice a second; before a wait also of what came last, where nobody is due to leave sooner."""
+        left, due = self._watched + TOLD - time.perf_counter(), self.anonymizer.due
+        if waits and self._untold and left > 0 and (due is None or due - self.clock.now() > left):
+            left = left if self.source.ready(left) else 0.0
+        if self.watch is not None and self._untold and left <= 0:
+            self._watched, self._untold = time.perf_counter(), False
             self.watch(self.metrics())
 
     def _keep(self, thing: T) -> T:
         """Something that is closed at the end, however that comes."""
         self._opened.callback(thing.close)
         return thing
-
-
-def _form_of(place: str, otherwise: Format = "ndjson") -> Format:
-    if place.endswith((".csv", ".CSV")):
-        return "csv"
-    return "ndjson" if place.endswith((".ndjson", ".jsonl")) else otherwise
