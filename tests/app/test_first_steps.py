@@ -35,6 +35,8 @@ def test_a_release_must_keep_what_its_recipe_promises(tmp_path: Path) -> None:
     assert call("verify", "alike.csv", "--recipe", "recipe.yaml", cwd=tmp_path).code == 1
     idle = call("verify", "released.csv", "--recipe", "recipe.yaml", "--sensitive", "ill", cwd=tmp_path)
     assert (idle.code, "--sensitive" in idle.err) == (2, True)
+    (tmp_path / "few.csv").write_text("ill\nflu\n", encoding="utf-8")
+    assert "no quasi-identifier of the recipe" in call("verify", "few.csv", "--recipe", "recipe.yaml", cwd=tmp_path).err
     (tmp_path / "people.yaml").write_text("person: name\n" + RECIPE.lstrip())
     rows = call("verify", "released.csv", "--recipe", "people.yaml", cwd=tmp_path)
     assert (rows.code, "Rows were counted" in rows.out) == (0, True)

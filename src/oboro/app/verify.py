@@ -129,7 +129,10 @@ def _quasi_of(recipe: Path | None, released: Any) -> list[str]:
 
     if recipe is None:
         raise UsageError(Message("error_app.no_quasi"))
-    return [name for name, one in Recipe.load(recipe).attributes.items() if one.role == "quasi" and name in released]
+    known = [name for name, one in Recipe.load(recipe).attributes.items() if one.role == "quasi"]
+    if not any(name in released for name in known):
+        raise UsageError(Message("error_app.no_quasi_released", quasi=known))
+    return [name for name in known if name in released]
 
 
 def _streams(
