@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import queue
 import select
 import signal
 import socket
@@ -541,3 +542,17 @@ def test_a_field_without_a_name_is_called_by_its_place() -> None:
     codec = CsvCodec()
     assert codec.decode(b",age,sex\n") is None
     assert codec.decode(b"7,31,F\n") == {"column1": "7", "age": "31", "sex": "F"}
+
+
+def test_what_came_last_is_told_while_nothing_follows(tmp_path: Path) -> None:
+    """A burst shorter than half a second, and then silence: whoever watches learns of it before the end."""
+    lay_out(tmp_path, people(3))
+    os.mkfifo(tmp_path / "pipe")
+    told: queue.Queue[dict[str, Any]] = queue.Queue()
+    run = threading.Thread(target=go, args=(tmp_path,), kwargs={"source": str(tmp_path / "pipe"), "watch": told.put})
+    run.start()
+    with (tmp_path / "pipe").open("wb") as pipe:
+        pipe.write((tmp_path / "in.ndjson").read_bytes())
+        pipe.flush()
+        assert told.get(timeout=30)["records"] == 3
+    run.join()
