@@ -35,7 +35,7 @@ LARGE = 1 << 16  # labels of a level, or a k, that two bytes do not number
 def lie_near(problem: Problem, tuples: int) -> bool:
     """Whether columns of so many tuples are few and short enough to stay near the processor."""
     levels = [len(level.labels) for hierarchy in problem.hierarchies for level in hierarchy.levels]
-    return tuples <= MOST and len(levels) * tuples <= ROOM and max(levels) < LARGE
+    return tuples <= MOST and 2 * len(levels) * tuples <= ROOM and max(levels) < LARGE
 
 
 def columns_of(
