@@ -343,3 +343,11 @@ def test_codes_that_nobody_called_anything_join_rows_too(
     assert told.id.endswith("unread" if held == "large csv" else "pseudonym")
     assert held == "large csv" or (told.values["people"], told.values["unique"]) == (21, 1)
     assert oboro.init(table).columns["ck"].role.value == "identifier"
+
+
+def test_a_code_tells_nothing_of_what_its_person_keeps() -> None:
+    codes = [f"{n * 7919:08x}ab{n:08x}" for n in range(40) for _ in range(4)]
+    table = {"ck": codes, "age": [20 + n % 20 for n in range(40) for _ in range(4)]}
+    roles = {"ck": {"role": "other"}, "age": {"role": "quasi", "hierarchy": {"intervals": [10]}}}
+    release = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 20}}]).run(table)
+    assert not any(one.id.startswith("exposure.known") for one in release.cautions)

@@ -44,13 +44,13 @@ class Raw:
 
     @property
     def kind(self) -> str:
-        """What it is: missing, empty, number, date or text. What was computed (`figure`) has no length of its own."""
+        """What it is: missing, empty, number, date, moment or text. What was computed (`figure`) has no length of its own."""
         if self.value is None or self.value == "":
             return "missing" if self.value is None else "empty"
         if isinstance(self.value, float):
             return "figure"
         if isinstance(self.value, date) or re.fullmatch(DATE, str(self.value)):
-            return "date"
+            return "moment" if ":" in str(self.value) else "date"
         return "number" if re.fullmatch(NUMBER, str(self.value)) else "text"
 
     @property

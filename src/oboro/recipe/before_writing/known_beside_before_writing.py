@@ -14,8 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.measure.exposure.following_columns import rows_of_some, seems_to_follow
+from oboro.recipe.roles.column_forms import holds_tokens
+from oboro.recipe.roles.column_words import names_person, role_by_name
 from oboro.table.dataset import Column, Dataset
 from oboro.table.nested_values import is_nested, nested_column, numbered
+from oboro.table.schema import Role
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
 from oboro.verifier.models.class_models import KAnonymity, SensitiveModel
@@ -80,9 +83,16 @@ def _known(
             unread = source is not None and isinstance(released[name], UnreadColumn)
             whole = source.fill_columns(released, [name])[name] if source and unread else released[name]
             yield _Known(name, quasi, whole, tells=False)
+        elif _is_number(name, told):
+            continue
         elif quasi := next((one for one in beside if seems_to_follow(told, beside[one])), None):
             origin = released.origin
             yield _Known(name, quasi, known[quasi] if origin is None else known[quasi].take(origin), tells=True)
+
+
+def _is_number(name: str, told: Column) -> bool:
+    """Whether it numbers somebody: what a person keeps from row to row follows from that, but nobody reads it there."""
+    return names_person(name) or role_by_name(name) is Role.IDENTIFIER or holds_tokens(told)
 
 
 def _samples(
