@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
+from shutil import which
 
+import pytest
 import yaml
 
 from oboro.recipe.recipe import Recipe
@@ -32,3 +36,11 @@ def test_the_unit_starts_what_there_is() -> None:
     unit = (DEPLOY / "oboro-stream.service").read_text()
     assert "oboro stream --config /etc/oboro/service.yaml" in unit
     assert "NoNewPrivileges=yes" in unit
+
+
+@pytest.mark.skipif(which("systemd-analyze") is None, reason="no systemd-analyze to read the unit with")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "oboro-stream.service"
+    unit.write_text((DEPLOY / "oboro-stream.service").read_text().replace("/opt/oboro/bin/oboro", sys.executable))
+    told = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
