@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
@@ -181,6 +182,28 @@ def test_a_check_takes_nothing_from_a_queue_that_counts(broker: LocalBroker, tmp
         assert "5" in check_service(settings)[0].say("en")
     connection.close()
     assert make_service(Recipe(**RECIPE), settings).run()["released"] == 5
+
+
+@only(LocalRabbitmq)
+def test_a_restored_state_gives_no_id_twice(broker: LocalBroker, tmp_path: Path) -> None:
+    """The queue cannot say what it holds. New records had the ids of earlier ones, and readers who drop repeats lost them."""
+
+    def served(start: int) -> None:
+        def work() -> None:
+            broker.send("BACKUP", BODIES[start : start + 20])
+            serve(broker.place("BACKUP"), broker.place("RESTORED"), state=tmp_path / "state", id="note")
+
+        assert ended(forked(work)) == 0
+
+    served(0)
+    shutil.copytree(tmp_path / "state", tmp_path / "backup")
+    served(20)
+    shutil.rmtree(tmp_path / "state")
+    shutil.copytree(tmp_path / "backup", tmp_path / "state")
+    served(40)
+    held = broker.held("RESTORED")
+    assert [json.loads(body)["note"] for _, body in held] == list(range(60))
+    assert len({id for id, _ in held}) == 60
 
 
 @only(LocalRabbitmq)

@@ -21,7 +21,7 @@ from paho.mqtt.properties import Properties
 from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
-from oboro.io.brokers.write_only import WriteOnlySink
+from oboro.io.brokers.write_only import WriteOnlySink, record_id
 from oboro.text import Message
 
 __all__ = ["RECORD_ID", "MqttSink", "MqttSource"]
@@ -198,11 +198,10 @@ class MqttSink(LinkedEnd, WriteOnlySink):
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Each with its id: the stream and its number, the same in every life. Waits until the broker has all of them."""
-        client, stream = self.link.held(), mark.partition("/")[0]
-        sent = []
+        client, sent = self.link.held(), []
         for number, body in enumerate(bodies, after + 1):
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
-            properties.UserProperty = (RECORD_ID, f"{stream}.{number}")
+            properties.UserProperty = (RECORD_ID, record_id(mark, number))
             sent.append(client.publish(self.link.address.name, body, qos=1, properties=properties))
         until = time.monotonic() + ANSWER
         for one in sent:

@@ -26,7 +26,7 @@ from pika.spec import Basic
 from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
-from oboro.io.brokers.write_only import WriteOnlySink
+from oboro.io.brokers.write_only import WriteOnlySink, record_id
 from oboro.text import Message
 
 __all__ = ["RECORD_ID", "RabbitmqSink", "RabbitmqSource"]
@@ -258,14 +258,14 @@ class RabbitmqSink(LinkedEnd, WriteOnlySink):
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Each with its id: the stream and its number, the same in every life. Returns once the queue has all of them."""
-        channel, stream = self.link.held(), mark.partition("/")[0]
+        channel = self.link.held()
         self._wrong = ""
 
         def send() -> None:
             for number, body in enumerate(bodies, after + 1):
                 if number in self._had:
                     continue
-                id = f"{stream}.{number}"
+                id = record_id(mark, number)
                 known = pika.BasicProperties(delivery_mode=2, message_id=id, headers={RECORD_ID: id})
                 self._sent += 1
                 self._open[self._sent] = number

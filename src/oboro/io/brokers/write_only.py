@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["WriteOnlySink"]
+__all__ = ["WriteOnlySink", "record_id"]
+
+
+def record_id(mark: str, number: int) -> str:
+    """The id of a released record by which readers drop repeats: its stream, the process that noted it first, and its number.
+
+    A state that was restored from a backup counts from an earlier number again. Without the process, new records would have the ids
+    of those that are there, and readers would drop them.
+
+    >>> record_id("stream/run/17", 3), record_id("stream//17", 3)
+    ('stream.run.3', 'stream.3')
+    """
+    stream, _, rest = mark.partition("/")
+    return ".".join((*filter(None, (stream, rest.partition("/")[0])), str(number)))
 
 
 class WriteOnlySink:

@@ -27,6 +27,8 @@ class JournalEntry(msgspec.Struct, array_like=True, frozen=True):
     letters_after: int
     letters: list[bytes]
     last: bool = False
+    run: str = ""
+    """The process that publishes it first: its name is in the ids of records, which stay when others publish them again."""
 
     def pack(self) -> bytes:
         """As bytes, for the log."""

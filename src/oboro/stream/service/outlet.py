@@ -52,11 +52,12 @@ class Outlet:
         stream: str,
         again: Callable[[BrokerError], None],
         same: Callable[[bytes, bytes], bool] = bytes.__eq__,
+        run: str = "",
     ) -> None:
         self.sink = sink
         self.name = name
         self.stream = stream
-        self.run = token_hex(6)
+        self.run = run or token_hex(6)
         self.at = 0
         self.last = ""  # a digest of what stands at `at`
         self.there = 0
@@ -79,9 +80,9 @@ class Outlet:
         number, mark, body = self.sink.last()
         return number + self.elsewhere, mark, body
 
-    def put(self, bodies: Sequence[bytes], position: str) -> None:
-        """Publish, or see that it is published: at the end, the place holds all of it once."""
-        mark = f"{self.stream}/{self.run}/{position}"
+    def put(self, bodies: Sequence[bytes], position: str, run: str | None = None) -> None:
+        """Publish, or see that it is published: at the end, the place holds all of it once. `run`: who noted it, if another did."""
+        mark = f"{self.stream}/{self.run if run is None else run}/{position}"
         rest, conflicts = list(bodies), 0
         while rest:
             try:

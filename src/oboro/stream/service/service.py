@@ -133,8 +133,8 @@ class Service:
         )
         self.records = Outlet(self.sink, self.names[1], self.at.stream, self._interrupted)
         self.records.at, self.records.last = self.at.published, self.at.last
-        letters = self.letter_sink or self.watch.letters()
-        self.letters = Outlet(letters, "--dead-letters", self.at.stream, self._interrupted, same_letter)
+        given = "--dead-letters", at.stream, self._interrupted, same_letter, self.records.run
+        self.letters = Outlet(self.letter_sink or self.watch.letters(), *given)
         self.letters.at, self.letters.last, self.letters.elsewhere = at.letters, at.last_letter, at.letters_elsewhere
         anonymizer.warm()
         self._meet_output()
@@ -284,7 +284,7 @@ class Service:
         if self.folder is not None and (items or done.bodies or done.letters or self.decider.anonymizer.holds):
             bodies, moments = [one[0] for one in items], [one[2] for one in items]
             decided = (moment, done.decisions, position, self.records.at, done.bodies, self.letters.at, done.letters)
-            self.folder.log(JournalEntry(bodies, moments, *decided, last))
+            self.folder.log(JournalEntry(bodies, moments, *decided, last, self.records.run))
         if items:
             self.at.position, self._last_read = position, items[-1][0]
         self._settled = False

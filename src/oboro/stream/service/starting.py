@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -77,14 +79,16 @@ class Missing:
         self._counted = counted  # as this place counts; dead letters may have gone to another one
         self.start = outlet.at
         self.bodies: list[bytes] = []
+        self.runs: list[str] = []  # who noted each
         self.end = outlet.at
         self.position = ""
 
-    def add(self, after: int, bodies: list[bytes], position: str) -> None:
+    def add(self, after: int, bodies: list[bytes], position: str, run: str) -> None:
         """A block."""
         if after != self.end and self._counted:
             raise FileError(Message("error_service.broken_journal", place=self.outlet.name))
         self.bodies += bodies
+        self.runs += [run] * len(bodies)
         self.end += sum(map(self.outlet.sink.units, bodies))
         self.position = position
 
@@ -103,7 +107,7 @@ class Missing:
             raise FileError(Message("error_stream.shorter_output", place=self.outlet.name))
         if count:
             self.outlet.last = digest(self.bodies[count - 1])
-        self.outlet.at, self.bodies = at, self.bodies[count:]
+        self.outlet.at, self.bodies, self.runs = at, self.bodies[count:], self.runs[count:]
 
     def publish(self, held: Held) -> int:
         """Publish what the place lacks, byte for byte as it was noted; how many."""
@@ -119,9 +123,9 @@ class Missing:
                 )
             self._drop(number)
             check_held(outlet, held, outlet.last)
-        missing = len(self.bodies)
-        outlet.put(self.bodies, self.position)
-        return missing
+        for run, noted in groupby(zip(self.runs, self.bodies, strict=True), itemgetter(0)):
+            outlet.put([body for _, body in noted], self.position, None if outlet.sink.compares else run)
+        return len(self.bodies)
 
 
 def check_held(outlet: Outlet, held: Held, last: str) -> None:
@@ -217,7 +221,7 @@ def replayed(
         done = decider.decide(items, entry.moment, entry.decisions, entry.last)
         if done.bodies != entry.released:
             raise FileError(Message("error_service.not_repeatable", path=folder.path))
-        records.add(entry.after, entry.released, entry.position)
-        letters.add(entry.letters_after, entry.letters, entry.position)
+        records.add(entry.after, entry.released, entry.position, entry.run)
+        letters.add(entry.letters_after, entry.letters, entry.position, entry.run)
         at.position = entry.position or None
         at.seen = digest(entry.bodies[-1]) if entry.bodies else at.seen
