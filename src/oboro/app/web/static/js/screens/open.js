@@ -7,7 +7,7 @@ import { work, upload, failed, go, announce } from "../frame.js";
 import { dataTable } from "../tables.js";
 import { filePicker } from "../picker.js";
 
-let chosen = null, draw; // draws what is chosen on the screen that is shown: it may be another one when an answer comes
+let chosen = null, draw; // draws on the screen that is shown now
 
 export function openScreen(body) {
   const wrong = h("div"), chosenBox = h("div"), peek = h("div");
