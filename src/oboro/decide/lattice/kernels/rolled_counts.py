@@ -147,13 +147,12 @@ def count_nodes(
         suppressed, large, squares, large_squares, smallest = 0, 0, 0, 0, np.int64(1) << np.int64(62)
         for c in range(found):
             size = sizes[c]
+            stays = np.int64(size >= k)  # not a branch: nobody can foretell it
+            suppressed += size - stays * size
             squares += size * size
-            if size < k:
-                suppressed += size
-            else:
-                large += 1
-                large_squares += size * size
-                smallest = min(smallest, size)
+            large += stays
+            large_squares += stays * size * size
+            smallest = min(smallest, size + (1 - stays) * (np.int64(1) << np.int64(62)))
         if 0 < suppressed <= most:
             for c in range(found):
                 size = sizes[c]

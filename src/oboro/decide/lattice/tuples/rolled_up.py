@@ -152,7 +152,7 @@ class RolledUp:
         self, nodes: np.ndarray, k: int, most: int, histogram: np.ndarray = UNASKED, *, keep: bool = False
     ) -> NodeCounts:
         loss, own = self.problem.loss, self.scratch
-        width = loss.width if isinstance(loss, CellLoss) else 1
+        width, most = (loss.width, most) if isinstance(loss, CellLoss) else (1, -1)  # others are not counted by cost
         found = NodeCounts(np.empty((len(nodes), 6), np.int64), np.zeros((*nodes.shape, width), np.int64))
         ends = np.zeros(len(nodes) + 1, dtype=np.int64)
         written = (
