@@ -156,6 +156,24 @@ def test_columns_that_hardly_changed_are_counted_together(scale: float, said: bo
         assert 30 <= one["found"] < 60
 
 
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"noise": {"attributes": ["x0", "x1", "x2", "x3", "x4"], "scale": 25}}, True),
+        ({"noise": {"attributes": ["x0", "x1", "x2", "x3", "x4"], "scale": 400}}, False),
+        ({"synthesize": {"attributes": ["x0", "x1", "x2", "x3", "x4"], "k": 10}}, True),
+        ({"synthesize": {"attributes": ["x0"], "k": 10}}, False),
+    ],
+)
+def test_who_is_nearest_to_himself_by_all_columns_is_told(step: dict[str, Any], said: bool) -> None:
+    """Noise of a quarter of the spread hides nobody in five columns, nor do values drawn from intervals of ten people each."""
+    draw = np.random.default_rng(4)
+    names = [f"x{n}" for n in range(5)] if "x1" in str(step) else ["x0"]
+    release = released([step], age=AGES, **{name: (draw.normal(size=60) * 100).round(1).tolist() for name in names})
+    assert bool(told(release, "linked_by_distance")) == said
+    assert ("nearer to their own original" in release.summary()) == said
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 12)), max_size=9))
 def test_the_nearest_is_found_as_by_looking_at_all(rows: list[tuple[int, int]]) -> None:
     before = [row[0] for row in rows]

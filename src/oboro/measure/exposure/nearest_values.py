@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["found_by_all", "own_is_nearest", "stays_nearest"]
+__all__ = ["found_by_all", "linked_by_distance", "own_is_nearest", "stays_nearest"]
 
 
 def own_is_nearest(before: np.ndarray, after: np.ndarray) -> tuple[int, int]:
@@ -47,3 +47,21 @@ def found_by_all(before: Sequence[np.ndarray], stayed: Sequence[np.ndarray]) -> 
         codes = np.unique(codes * (int(places.max(initial=0)) + 1) + places, return_inverse=True)[1].ravel()
     alone = np.bincount(codes)[codes] == 1
     return int((alone & np.logical_and.reduce(stayed)).sum()), int(alone.sum())
+
+
+def linked_by_distance(before: Sequence[np.ndarray], after: Sequence[np.ndarray], looked: np.ndarray) -> int:
+    """How many of the records `looked` at are nearer to their own values before than to anybody else's, each column by its spread.
+
+    >>> linked_by_distance([np.array([0.0, 5.0]), np.array([1.0, 9.0])], [np.array([1.0, 1.0]), np.array([1.0, 1.0])], np.arange(2))
+    1
+    """
+    spreads = [float(np.nanstd(column)) or 1.0 if not np.isnan(column).all() else 1.0 for column in before]
+    was, now = (
+        np.stack([np.nan_to_num(one / spread) for one, spread in zip(columns, spreads, strict=True)], axis=1)
+        for columns in (before, after)
+    )
+    found = 0
+    for row in looked:
+        far = np.square(was - now[row]).sum(axis=1)
+        found += int(np.count_nonzero(far <= far[row]) == 1)
+    return found

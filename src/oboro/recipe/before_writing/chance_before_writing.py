@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oboro.measure.exposure.nearest_values import found_by_all, own_is_nearest, stays_nearest
+from oboro.measure.exposure.nearest_values import found_by_all, linked_by_distance, own_is_nearest, stays_nearest
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.value_counts import clean
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from oboro.verifier.promise_check import Promise
 
 __all__ = ["chance_before_writing"]
+
+LOOKED = 200  # records of which the nearest one is looked for
+WORK = 10_000_000  # distances, at most about
+MOST_ROWS = 1_000_000
 
 
 def chance_before_writing(
@@ -32,7 +36,7 @@ def chance_before_writing(
     Several that hardly changed are counted together, with the columns `beside` them that were looked at: ages, heights and weights
     may each be shared by many, and all three by nobody.
     """
-    said, most = [], 0
+    said, most = _linked(original, released, promises, steps), 0
     stayed: dict[str, np.ndarray] = {}
     before: list[np.ndarray] = []
     for name in _disturbed(promises, steps):
@@ -53,6 +57,30 @@ def chance_before_writing(
         facts = {"columns": list(stayed), "known": [*stayed, *held], "found": found, "alone": alone}
         said.append(Message("exposure.hardly_changed_together", **facts))
     return said
+
+
+def _linked(
+    original: Dataset, released: Dataset, promises: Sequence[Promise], steps: Sequence[StepRecord]
+) -> list[Message]:
+    """Whether the nearest record by several disturbed columns together is the own one: more often than half, or than 1/k."""
+    covered = {name for promise in promises for name in promise.quasi}
+    random = [step for step in steps if step.technique.traits.random and not step.technique.spends()]
+    names = [name for name in {name: 0 for step in random for name in step.changed or ()} if name not in covered]
+    both = {
+        name: pair for name in names if name in released and (pair := _numbers(original, released, name)) is not None
+    }
+    if len(both) < 2 or not 0 < released.rows <= MOST_ROWS:
+        return []
+    drawn = [getattr(step.technique, "k", 2) for step in random if step.technique.traits.by_construction]
+    looked = np.linspace(0, released.rows - 1, min(released.rows, LOOKED, max(20, WORK // released.rows))).astype(
+        np.int64
+    )
+    found = linked_by_distance([pair[0] for pair in both.values()], [pair[1] for pair in both.values()], looked)
+    expected = looked.size / max(drawn, default=2)
+    if found <= expected + 2 * np.sqrt(expected):  # above what chance alone makes of it
+        return []
+    facts = {"columns": list(both), "found": found, "looked": int(looked.size)}
+    return [Message("exposure.linked_by_distance", **facts)]
 
 
 def _disturbed(promises: Sequence[Promise], steps: Sequence[StepRecord]) -> Iterator[str]:
