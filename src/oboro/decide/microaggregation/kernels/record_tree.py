@@ -48,9 +48,11 @@ class BoxTree(NamedTuple):
 def build(points: np.ndarray, categories: np.ndarray, levels: int, ids: np.ndarray) -> None:
     """Order the ids (given as 0 … n − 1) so that every node of a complete tree holds neighbours. O(n log n).
 
-    A node is cut along its widest attribute; different categories count as 1 apart.
+    A node is cut along its widest attribute; different categories count as 1 apart. Without attributes there is nothing to order.
     """
     n = ids.size
+    if points.shape[1] + categories.shape[1] == 0:
+        return
     keys = np.empty(n)
     for level in range(levels):
         for node in range(1 << level):
