@@ -252,9 +252,9 @@ def test_more_choices_than_can_be_listed_are_climbed_and_said(monkeypatch):
     outcome = KAnonymize(k=3, suppress=0.1).run(work)
     assert outcome.promises[0].verify(outcome.data).holds
     assert 0 < outcome.facts["loss"]["bound"] <= outcome.facts["loss"]["value"] < 1
-    assert f"too many choices of levels ({3**16})" in str(outcome.warnings[0])
+    assert f"too many choices of levels ({3**16:,})" in str(outcome.warnings[0])
     assert "`optimum: true` searches until" in str(outcome.warnings[0])
-    assert "k_anonymize: choices of levels: " in str(told[0])
+    assert "choices of levels looked at" in str(told[0])
     again = KAnonymize(k=3, suppress=0.1, optimum=True, time_limit=0.2).run(replace(work, say=told.append))
     assert again.facts["stopped"] == "time"
     assert any("none below" in str(one) for one in told)
