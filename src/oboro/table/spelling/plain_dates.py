@@ -20,7 +20,7 @@ PERIOD = r"^[0-9]{4}([-/](0?[1-9]|1[0-2])|-?Q[1-4])$"
 YEAR = "(18[5-9][0-9]|19[0-9]{2}|20[0-9]{2})"
 DIGITS = rf"^{YEAR}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
 MONTH_DIGITS = rf"^{YEAR}(0[1-9]|1[0-2])$"
-NAMES_MONTHS = re.compile(r"month|yyyymm|(^|[^a-z])ym($|[^a-z])|monat|mois|mes|年月", re.IGNORECASE)
+NAMES_MONTHS = re.compile(r"month|yyyymm|monat|(^|[^a-z])(ym|mois|mes)($|[^a-z])|年月", re.IGNORECASE)
 FEW = 3  # numbers that all end like months by chance are rare
 
 
