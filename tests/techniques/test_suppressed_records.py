@@ -172,3 +172,10 @@ def test_further_columns_go_with_the_record():
     assert sum(note == "*" for _, note in rows) == made.steps[0].facts["suppressed"]["records"]
     with pytest.raises(oboro.errors.UsageError, match="of which something is demanded"):
         KAnonymize(k=2, l_diversity={"ill": 2}, suppress_also=["ill"]).apply(PEOPLE, attributes=ROLES)
+
+
+def test_a_release_without_rows_is_not_called_a_promise_that_holds() -> None:
+    steps = [{"k_anonymize": {"k": 50, "suppress": 1.0, "suppressed": "drop"}}]
+    release = oboro.Recipe(attributes={"a": {"role": "quasi"}}, steps=steps).run({"a": [str(i) for i in range(9)]})
+    assert release.summary().startswith("The release has no rows")
+    assert release.report.summary().startswith("The release has no rows")

@@ -40,6 +40,8 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
 
 
 def _headline(release: Release) -> Message:
+    if release.original.rows and not release.worked.data.rows:
+        return Message("report.verdict.empty")
     if release.verification.apart:
         return Message("report.verdict.holds_apart")
     cautions = set(map(attrgetter("id"), release.cautions))

@@ -43,7 +43,9 @@ def headline(report: Report) -> Message:
         return Message("series.headline", people=report.series.exposed)
     if found is not None and report.holds is None and (found.k or 0) > 1 and not report.steps:
         return Message("report.verdict.found_k", k=found.k)
-    if report.apart and report.holds is not False:
+    if report.table.rows_before and not report.table.rows_after and report.holds is not False:
+        said = "empty"
+    elif report.apart and report.holds is not False:
         said = "holds_apart"
     elif report.holds is not None:
         unchecked = report.verification is not None and report.verification.unchecked
@@ -66,6 +68,8 @@ def _judged(report: Report) -> tuple[Tone, list[Message]]:
     attacked = {"better": len(better), "run": len(report.attacks)}
     if report.holds is False:
         return "bad", [Message("report.verdict.do_not_release")]
+    if report.table.rows_before and not report.table.rows_after:
+        return "warn", [Message("report.verdict.nothing_to_use")]
     if report.singled_out:
         return "bad", [Message("report.verdict.protect"), *secrets_told(report)]
     if report.series is not None and report.series.refused:
