@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, ClassVar, Protocol
 
 from oboro.errors import InputError
@@ -83,13 +84,16 @@ class Decider:
         last: bool = False,
     ) -> Decided:
         """Take a block, possibly empty (then `moment` says when). `decisions`: those of the first time."""
-        short = max((len(body) for body, _, _ in items), default=0) * self._growth <= self.longest
-        direct = self._directly(items, decisions) if self._direct and items and short and not last else None
+        bodies = [*map(itemgetter(0), items)]
+        short = max(map(len, bodies), default=0) * self._growth <= self.longest
+        direct = (
+            self._directly(bodies, items[-1][2], decisions) if self._direct and items and short and not last else None
+        )
         if direct is not None:
             return direct
         done = Decided([], [], [])
         letters: dict[int, InputError] = {}
-        records, places = self._records(items, letters, done, short)
+        records, places = self._records(items, bodies, letters, done, short)
         again = iter(decisions or ())
         for start, stop, now in self._moments(items, places, moment):
             taken = self.anonymizer.take(records[start:stop], now, next(again, None) if decisions is not None else None)
@@ -108,21 +112,21 @@ class Decider:
         looked_at = self.ids is not None or self.change or self.part is not None or self.anonymizer.timed
         return self.incoming.json and self.outgoing.json and not looked_at and not self.anonymizer.holds
 
-    def _directly(self, items: Sequence[Incoming], decisions: Sequence[list[int]] | None) -> Decided | None:
+    def _directly(self, bodies: list[bytes], moment: float, decisions: Sequence[list[int]] | None) -> Decided | None:
         """All of a block without records in between; None, and nothing taken, where one is not plain."""
         again = decisions[0] if decisions else None
-        taken = self.anonymizer.take_json([body for body, _, _ in items], items[-1][2], again)
+        taken = self.anonymizer.take_json(bodies, moment, again)
         if taken is None:
             return None
-        self.now = max(self.now, items[-1][2])
-        return Decided(taken.bodies, [], [taken.decisions], len(items))
+        self.now = max(self.now, moment)
+        return Decided(taken.bodies, [], [taken.decisions], len(bodies))
 
     def _records(
-        self, items: Sequence[Incoming], letters: dict[int, InputError], done: Decided, short: bool
+        self, items: Sequence[Incoming], bodies: list[bytes], letters: dict[int, InputError], done: Decided, short: bool
     ) -> tuple[list[dict[str, Any]], Sequence[int]]:
         """The records of a block and their places in it; what is none is among the letters."""
         if self.ids is None and not self.change and self.part is None and short:
-            plain = self.incoming.decode_all([body for body, _, _ in items]) if items else []
+            plain = self.incoming.decode_all(bodies) if items else []
             if plain is not None:
                 return plain, range(len(plain))
         records: list[dict[str, Any]] = []
