@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from oboro.errors import BrokerError, FileError
@@ -283,7 +282,7 @@ class Service:
         done = self.decider.decide(items, moment, None, last)
         self.clock.reach(self.decider.now)
         if self.folder is not None and (items or done.bodies or done.letters or self.decider.anonymizer.holds):
-            bodies, moments = [*map(itemgetter(0), items)], [*map(itemgetter(2), items)]
+            bodies, moments = [one[0] for one in items], [one[2] for one in items]
             decided = (moment, done.decisions, position, self.records.at, done.bodies, self.letters.at, done.letters)
             self.folder.log(JournalEntry(bodies, moments, *decided, last, self.records.run))
         if items:
