@@ -34,10 +34,10 @@ def read_plain_dates(values: pa.Array) -> pa.Array | None:
     """
     if not (pa.types.is_integer(values.type) or _is_text(values.type)):
         return None
-    texts = values.cast(pa.string())
+    known = values.drop_null()
     for form, day in ((MONTH, r"\1-\2-01"), (DIGITS, r"\1-\2-\3"), (MONTH_DIGITS, r"\1-\2-01")):
-        if _all(texts, form):
-            days = pc.replace_substring_regex(texts, form, day)
+        if _all(known, form):
+            days = pc.replace_substring_regex(values.cast(pa.string()), form, day)
             return _as_days(pc.replace_substring_regex(days, "-([0-9])-", r"-0\1-"))
     return None
 
@@ -50,7 +50,7 @@ def seems_dated(name: str, values: pa.Array) -> bool:
     """
     if read_plain_dates(values) is None:
         return False
-    return not _all(values.cast(pa.string()), MONTH_DIGITS) or len(values) > FEW or bool(NAMES_MONTHS.search(name))
+    return not _all(values, MONTH_DIGITS) or len(values) > FEW or bool(NAMES_MONTHS.search(name))
 
 
 def names_periods(texts: pa.Array) -> bool:
@@ -59,7 +59,7 @@ def names_periods(texts: pa.Array) -> bool:
     >>> names_periods(pa.array(["2024-Q1", "2023-Q4"])), names_periods(pa.array(["2024"]))
     (True, False)
     """
-    return _is_text(texts.type) and _all(texts.cast(pa.string()), PERIOD)
+    return _is_text(texts.type) and _all(texts, PERIOD)
 
 
 def _is_text(type_: pa.DataType) -> bool:
@@ -73,8 +73,10 @@ def _as_days(texts: pa.Array) -> pa.Array | None:
         return None
 
 
-def _all(texts: pa.Array, pattern: str) -> bool:
+def _all(values: pa.Array, pattern: str) -> bool:
     """Of the values that there are, of which there is one at least; the first hundred settle nearly every other column."""
-    known = texts.drop_null()
+    known = values.drop_null()
     some: Sequence[pa.Array] = (known.slice(0, 100), known)
-    return len(known) > 0 and all(pc.all(pc.match_substring_regex(one, pattern)).as_py() for one in some)
+    return len(known) > 0 and all(
+        pc.all(pc.match_substring_regex(one.cast(pa.string()), pattern)).as_py() for one in some
+    )
