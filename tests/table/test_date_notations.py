@@ -17,6 +17,7 @@ from oboro.table.labels.notation import label_range
 from oboro.table.spelling.date_notation import days_alike
 from oboro.table.spelling.named_values import matched
 from oboro.table.values import Kind, kind_of, numbers_of
+from oboro.text.raw_values import values_shown
 
 QUASI = {"born": {"role": "quasi"}}
 
@@ -119,3 +120,8 @@ def test_digits_are_dates_only_where_all_of_them_are() -> None:
 def test_months_among_days_have_no_levels() -> None:
     with pytest.raises(HierarchyError, match="dates"):
         date_levels("since", pa.array(["2015-04", "2015-04-17"]), ["month", "year"])
+
+
+def test_the_one_that_is_no_date_in_digits_is_named() -> None:
+    with values_shown(), pytest.raises(HierarchyError, match="99999999"):
+        date_levels("since", pa.array([20240131, 20240201, 99999999]), ["month", "year"])

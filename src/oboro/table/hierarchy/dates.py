@@ -12,7 +12,7 @@ from oboro.errors import HierarchyError
 from oboro.system import arrow_functions as pc
 from oboro.table.hierarchy.levels import Level, odd_one, span_share
 from oboro.table.spelling.ordered_dates import DateOrder, order_matters, read_in_order, read_years, why_no_order
-from oboro.table.spelling.plain_dates import read_plain_dates
+from oboro.table.spelling.plain_dates import odd_among_plain_dates, read_plain_dates
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, because_unread, is_months, kind_of, typed
 from oboro.text import Message, Raw
@@ -40,7 +40,8 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str], order: DateOr
     if len(values) and kind not in kinds:
         if is_text(values) and (why := why_no_order(values)) is not None:
             raise HierarchyError(Message("error_dates.unclear", name=name, why=why))
-        odd, because = odd_one(values, kinds), because_unread(values)
+        stray = odd_among_plain_dates(values)
+        odd, because = (odd_one(values, kinds), because_unread(values)) if stray is None else (stray, "")
         raise HierarchyError(Message("error_table.needs_dates", name=name, odd=Raw(odd), because=because))
     if kind is Kind.DATE:
         days = (

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
 
-__all__ = ["names_periods", "read_plain_dates", "seems_dated"]
+__all__ = ["names_periods", "odd_among_plain_dates", "read_plain_dates", "seems_dated"]
 
 MONTH = r"^([0-9]{4})[-/](0?[1-9]|1[0-2])$"
 PERIOD = r"^[0-9]{4}([-/](0?[1-9]|1[0-2])|-?Q[1-4])$"
@@ -39,6 +39,23 @@ def read_plain_dates(values: pa.Array) -> pa.Array | None:
         if _all(known, form):
             days = pc.replace_substring_regex(values.cast(pa.string()), form, day)
             return _as_days(pc.replace_substring_regex(days, "-([0-9])-", r"-0\1-"))
+    return None
+
+
+def odd_among_plain_dates(values: pa.Array) -> str | None:
+    """The first value that is none where most are such dates; None of other columns.
+
+    >>> odd_among_plain_dates(pa.array([20240131, 20240201, 99999999]))
+    '99999999'
+    """
+    known = values.drop_null()
+    if not (pa.types.is_integer(values.type) or _is_text(values.type)):
+        return None
+    for form in (MONTH, DIGITS, MONTH_DIGITS):
+        fits = pc.match_substring_regex(known.cast(pa.string()), form)
+        if 2 * (pc.sum(fits).as_py() or 0) > len(known):
+            odd = known.filter(pc.invert(fits))
+            return str(odd[0].as_py()) if len(odd) else None
     return None
 
 
