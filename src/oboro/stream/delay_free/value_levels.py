@@ -23,6 +23,7 @@ from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.alone import form_alone
 from oboro.table.hierarchy.dates import FINER_THAN_YEARS
 from oboro.table.hierarchy.edges_and_masks import Mask
+from oboro.table.hierarchy.ready import most_levels
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
 
@@ -32,7 +33,6 @@ Value = Hashable
 KINDS = (str, int, float, bool, date, datetime)
 MISSING = -1
 MOST_AHEAD = 1 << 16
-READY_LEVELS = {"address": 3, "postcode": 2, "age": 3, "era": 3, "chapters": 3}  # at most: an era's year has no month
 
 
 @dataclass(eq=False)
@@ -77,7 +77,9 @@ class ValueLevels:
             return 1 + len(spec.mask.steps)
         if spec.neighbours is not None or spec.priority is not None:
             raise UsageError(Message("error_stream.of_all_values", name=self.name, hierarchy=spec.plan()))
-        return 1 + READY_LEVELS.get(spec.icd10 or spec.japan or "", 0)
+        if spec.japan is None and spec.icd10 is None:
+            return 1
+        return 1 + (most_levels("japan", spec.japan) if spec.japan else most_levels("icd10", spec.icd10 or ""))
 
     @property
     def label_counts(self) -> list[int]:

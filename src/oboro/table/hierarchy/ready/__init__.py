@@ -9,21 +9,27 @@ import pyarrow as pa
 
 from oboro.table.hierarchy.levels import Level
 
-__all__ = ["ready_levels"]
+__all__ = ["most_levels", "ready_levels"]
 
 Levels = Callable[[str, pa.Array], list[Level]]
-# Loaded when a recipe asks for one: the module, and the function in it that gives the levels between the value and `*`.
+# Loaded when a recipe asks for one: the module, the function in it that gives the levels between the value and `*`, and how many
+# these are at most (a year has no month).
 READY = {
-    ("japan", "address"): ("addresses", "address_levels"),
-    ("japan", "postcode"): ("postcodes", "postcode_levels"),
-    ("japan", "age"): ("age_classes", "age_levels"),
-    ("japan", "era"): ("era_levels", "era_levels"),
-    ("icd10", "chapters"): ("icd10_chapters", "icd10_levels"),
+    ("japan", "address"): ("addresses", "address_levels", 3),
+    ("japan", "postcode"): ("postcodes", "postcode_levels", 2),
+    ("japan", "age"): ("age_classes", "age_levels", 3),
+    ("japan", "era"): ("era_levels", "era_levels", 3),
+    ("icd10", "chapters"): ("icd10_chapters", "icd10_levels", 3),
 }
 
 
 def ready_levels(form: str, which: str) -> Levels:
     """What makes the levels of one of these hierarchies."""
-    module, function = READY[form, which]
+    module, function, _ = READY[form, which]
     levels: Levels = getattr(import_module(f"{__name__}.{module}"), function)
     return levels
+
+
+def most_levels(form: str, which: str) -> int:
+    """How many levels between the value and `*` one of these hierarchies has at most, whatever the values."""
+    return READY[form, which][2]
