@@ -1,24 +1,16 @@
-"""The shape of the house, read from its source: names, sizes, and what a kernel may know."""
+"""The architecture, read from the source: what kernels may import, and who may call numba."""
 
 from __future__ import annotations
 
 import ast
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.source_code import SOURCE, nodes
 
 FILES = sorted(SOURCE.rglob("*.py"))
 
-MOST_FILES = 13  # in a folder, `__init__` left out
-MOST_LINES = 400
-LONG_FUNCTION = 15  # body lines, docstring left out; nine of ten functions are no longer
-SAME_NAME = {"__init__", "kernels"}
-"""Modules whose name says what they are to the package that they lie in."""
-ONE_FILE_A_STEP = SOURCE / "techniques"
 KERNELS_KNOW = ("__future__", "typing", "collections.abc", "heapq", "math", "numpy", "numba", "oboro.kernels")
 
 
@@ -31,58 +23,6 @@ def name_of(file: Path) -> str:
 def is_kernel_module(name: str) -> bool:
     """Whether a module is called `kernels` or lies in a package of that name."""
     return "kernels" in name.split(".")
-
-
-def repeated(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Names that stand in several places, and where."""
-    places = defaultdict(list)
-    for name, place in named:
-        places[name].append(place)
-    return {name: where for name, where in places.items() if len(where) > 1}
-
-
-def test_no_two_modules_have_the_same_name():
-    """A command has a file of its name, so those of the command line are only compared with each other."""
-    for rooms in (lambda room: room == "app", lambda room: room != "app"):
-        files = [file for file in FILES if rooms(file.relative_to(SOURCE).parts[0])]
-        assert not repeated((file.stem, name_of(file)) for file in files if file.stem not in SAME_NAME)
-
-
-def test_no_two_public_classes_have_the_same_name():
-    classes = (
-        (node.name, name_of(file))
-        for file in FILES
-        for node in nodes(file)
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
-    assert not repeated(classes)
-
-
-def test_a_folder_can_be_overlooked():
-    counts = Counter(file.parent for file in FILES if file.stem != "__init__")
-    assert not {str(folder): n for folder, n in counts.items() if n > MOST_FILES and folder != ONE_FILE_A_STEP}
-
-
-def test_files_are_short():
-    assert not {str(file): n for file in FILES if (n := len(file.read_text().splitlines())) > MOST_LINES}
-
-
-def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines of the body, without the docstring."""
-    body = function.body
-    if ast.get_docstring(function) is not None:
-        body = body[1:]
-    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-
-
-def test_functions_are_short():
-    lengths = [
-        body_lines(node)
-        for file in FILES
-        for node in nodes(file)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    assert np.percentile(lengths, 90) <= LONG_FUNCTION
 
 
 def imported(file: Path) -> Iterator[str]:
