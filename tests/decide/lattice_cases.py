@@ -71,7 +71,7 @@ class Case:
                 [[t[level.table[c]] for c in column.codes] for t, level in zip(texts, hierarchy.levels, strict=True)]
             )
             if self.loss == "arx":
-                shares.append([[_leaves(rows, i, label) for label in level] for i, level in enumerate(labels[-1])])
+                shares.append(_leaf_shares(rows, column.values.to_pylist(), column.decode().to_pylist(), labels[-1]))
             else:
                 shares.append([[level.share[level.table[c]] for c in column.codes] for level in hierarchy.levels])
         demands = [(self.secret, demand) for demand in self.demands]
@@ -82,10 +82,16 @@ class Case:
         return naive
 
 
-def _leaves(rows, level, label):
-    if label is None:
-        return 0.0
-    return (sum(row[level] == label for row in rows) - 1) / max(len(rows) - 1, 1)
+def _leaf_shares(rows, values, cells, labels):
+    """ARX's share of leaves beyond the first for each record on each level; a missing value is a row of the hierarchy there."""
+    paths = [list(map(str, row)) for row in rows]
+    if None in values:
+        first = cells.index(None) if None in cells else None
+        paths.append([None if first is None else level[first] for level in labels])
+    return [
+        [0.0 if label is None else (sum(p[i] == label for p in paths) - 1) / max(len(paths) - 1, 1) for label in level]
+        for i, level in enumerate(labels)
+    ]
 
 
 def rule_of(column, demand):

@@ -138,3 +138,112 @@ def test_ranks_by_hand():
     ranked = run(KAnonymize(k=2, aggregate="rank"), table, roles).facts
     assert {name: one["level"] for name, one in ranked["levels"].items()} == {"x": 1, "y": 0, "z": 1}
     assert ranked["loss"]["exact"]
+
+
+def test_a_missing_value_is_a_leaf_under_arx_by_hand():
+    """Keeping x and joining a and b loses √(1 · (1 + 4/6 · 1/2)) − 1; `*` for v and missing would lose all of x."""
+    from tests.techniques.test_k_anonymize import run
+
+    table = {"x": ["v", "v", None, None, "v", "v"], "y": list("ababcc")}
+    tree = {"role": "quasi", "hierarchy": {"rows": [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c", "*"]]}}
+    facts = run(KAnonymize(k=2, loss="arx"), table, {"x": {"role": "quasi"}, "y": tree}).facts
+    assert {name: one["level"] for name, one in facts["levels"].items()} == {"x": 0, "y": 1}
+    assert facts["loss"]["value"] == pytest.approx(sqrt(4 / 3) - 1)
+    assert facts["loss"]["exact"]
+    # ARX's hierarchies list the missing value as an empty text: the same table, the same loss.
+    listed = {"role": "quasi", "hierarchy": {"rows": [["v", "*"], ["", "*"]]}}
+    assert run(KAnonymize(k=2, loss="arx"), table, {"x": listed, "y": tree}).facts["loss"] == facts["loss"]
+    starred = run(KAnonymize(k=2, loss="arx", levels={"x": 1, "y": 0}), table, {"x": {"role": "quasi"}, "y": tree})
+    assert starred.facts["loss"]["value"] == pytest.approx(sqrt(2) - 1)
+
+
+def test_a_column_without_any_value_loses_nothing_under_arx():
+    from tests.techniques.test_k_anonymize import run
+
+    empty = {"x": [None] * 4, "y": ["a", "a", "b", "b"]}
+    roles = {"x": {"role": "quasi"}, "y": {"role": "quasi"}}
+    for level in (0, 1):
+        facts = run(KAnonymize(k=2, loss="arx", levels={"x": level, "y": 0}), empty, roles).facts
+        assert facts["loss"]["value"] == 0.0
+    only = run(KAnonymize(k=2, loss="arx", levels={"x": 1}), {"x": [None] * 4}, {"x": {"role": "quasi"}}).facts
+    assert only["loss"]["value"] == 0.0
+
+
+def test_a_value_that_was_suppressed_before_loses_all_under_arx():
+    from tests.techniques.test_k_anonymize import run
+
+    for level in (0, 1):
+        step = KAnonymize(k=1, loss="arx", levels={"x": level})
+        facts = run(step, {"x": ["a", "b", "*", "*"]}, {"x": {"role": "quasi"}}).facts
+        assert facts["loss"]["value"] == pytest.approx(1.0 if level else 0.5)
+
+
+TREES = [
+    {"a": ["*"], "b": ["*"], "c": ["*"]},
+    {"a": ["A", "*"], "b": ["A", "*"], "c": ["c", "*"]},
+    {"a": ["A", "Z"], "b": ["B", "Z"], "c": ["B", "Z"]},
+    {"v": ["*"]},
+    {"v": ["V", "*"]},
+]
+
+
+def written(tree, cells, level):
+    """Labels of cells: a missing value keeps its own until one label speaks for all."""
+    if level == 0:
+        return cells
+    all_ = len({path[level - 1] for path in tree.values()}) == 1
+    return [
+        tree[cell][level - 1] if cell is not None else next(iter(tree.values()))[level - 1] if all_ else None
+        for cell in cells
+    ]
+
+
+def lost_of(tree, cells, level, loss):
+    """The part of the domain that each cell's label covers, by counting values."""
+    labels, leaves = written(tree, cells, level), list(tree)
+    if loss == "arx":
+        leaves = [*leaves, None] if None in cells else leaves
+        own = written(tree, leaves, level)
+        return [(own.count(label) - 1) / max(len(leaves) - 1, 1) for label in labels]
+    own = written(tree, leaves, level)
+    shares = [0.0 if own.count(label) <= 1 else own.count(label) / len(leaves) for label in labels]
+    return [1.0 if label == "*" else share for label, share in zip(labels, shares, strict=True)]
+
+
+@given(data=st.data(), loss=st.sampled_from([*CELLS, "discernibility", "average_class_size"]))
+def test_tables_with_missing_values_equal_brute_force(data, loss):
+    """From the recipe's step, with and without suppression: the loss that is found is the least of all, and never negative."""
+    from tests.naive.lattice import Naive
+    from tests.techniques.test_k_anonymize import run
+
+    from oboro.errors import PromiseError
+
+    rows, width = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 3))
+    trees = [data.draw(st.sampled_from(TREES)) for _ in range(width)]
+    table = {
+        f"c{i}": data.draw(st.lists(st.sampled_from([*tree, None]), min_size=rows, max_size=rows))
+        for i, tree in enumerate(trees)
+    }
+    suppress, k = data.draw(st.sampled_from([0.0, 0.4, 0.7])), data.draw(st.integers(1, 3))
+    heights = [range(len(next(iter(tree.values()))) + 1) for tree in trees]
+    columns = list(zip(trees, table.values(), heights, strict=True))
+    labels = [[written(tree, cells, level) for level in levels] for tree, cells, levels in columns]
+    shares = [[lost_of(tree, cells, level, loss) for level in levels] for tree, cells, levels in columns]
+    naive = Naive(labels, shares, k, int(suppress * rows + 1e-9), [], loss, [1.0] * width)
+    try:
+        _, best, _ = naive.solve()
+    except TooMany:
+        assume(False)
+    roles = {
+        name: {"role": "quasi", "hierarchy": {"rows": [[value, *path] for value, path in tree.items()]}}
+        for name, tree in zip(table, trees, strict=True)
+    }
+    step = KAnonymize(k=k, suppress=suppress, loss=loss)
+    if best is None:
+        with pytest.raises(PromiseError):
+            run(step, table, roles)
+        return
+    found = run(step, table, roles).facts["loss"]
+    assert found["exact"]
+    assert found["value"] >= 0
+    assert found["value"] == pytest.approx(best[0], abs=1e-9)

@@ -237,6 +237,17 @@ def test_other_methods_stand_in_the_same_frontier():
     assert refused[0].why.id == "explorer.other_demands"
 
 
+def test_the_loss_of_each_column_counts_the_entropy_of_suppressed_records():
+    session = oboro.explore(people(), recipe(suppress=0.3, loss="arx_entropy"))
+    found = session.solve()
+    looks = [session.look(found.levels), session.look(dict.fromkeys(found.levels, 0))]
+    for seen in (one for one in looks if one.node.loss is not None):
+        # ARX's weights are over the greatest, and the mean of equal ones is the plain one.
+        own = list(seen.column_loss.values())
+        assert np.mean(own) == pytest.approx(seen.node.loss)
+    assert any(one.node.suppressed for one in looks if one.node.loss is not None)
+
+
 def test_a_look_tells_sizes_losses_and_neighbours():
     table = people()
     session = oboro.explore(table, recipe(suppress=0.1))

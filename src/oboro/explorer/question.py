@@ -111,7 +111,7 @@ class Question:
         for a, (name, level) in enumerate(zip(self.names, levels, strict=True)):
             one, codes = loss.costs[a][level], self.problem.columns[a].codes
             held = np.zeros(0, dtype=np.int64) if gone is None else np.bincount(one.step[codes[gone]])
-            out[name] = one.base + float(held @ one.extra[: held.size])
+            out[name] = one.base + one.of_suppressed(held)
         return out
 
     @property

@@ -303,14 +303,23 @@ def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int
 
 
 def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
-    """A label of m leaves pays (m − 1) / (leaves of the domain − 1), values that the table lacks included."""
+    """Charge a label of m leaves (m − 1) / (leaves of the domain − 1), values that the table lacks included.
+
+    A missing value is a leaf, as in ARX: that of the hierarchy, or one of its own where the hierarchy lists none. A value that was
+    suppressed before covers the whole domain. Where the domain has one leaf, no label loses anything.
+    """
     level, whole = hierarchy.levels[i], hierarchy.whole or hierarchy
-    known = whole.levels[i]
+    known, missing = whole.levels[i], hierarchy.unlisted_missing
+    domain = known.table.size + (missing >= 0)
     leaves = np.bincount(known.table, minlength=max(len(known.labels), 1))  # none: every value is missing
     place = (
         pc.index_in(_texts(level.labels), value_set=_texts(known.labels)).fill_null(-1).to_numpy(zero_copy_only=False)
     )
-    cost = np.where(place >= 0, (leaves[place] - 1) / max(known.table.size - 1, 1), level.share)
+    under = leaves[place]
+    if missing >= 0:
+        under[level.table[missing]] += 1
+    alone = level.share if domain > 1 else 0.0 * level.share
+    cost = np.where(place >= 0, (np.maximum(under, 1) - 1) / max(domain - 1, 1), alone)
     return LevelCost.of(level, counts[i], cost, rows, factor)
 
 

@@ -101,6 +101,16 @@ class Hierarchy:
         """How many times a value can become coarser."""
         return len(self.levels) - 1
 
+    @property
+    def unlisted_missing(self) -> int:
+        """The code of the missing value if the hierarchy lists neither it nor an empty text in its place; else −1."""
+        missing = self.levels[0].labels.is_null().to_numpy(zero_copy_only=False)
+        if self.whole is None or not missing.any():
+            return -1
+        leaves = self.whole.levels[0].labels
+        listed = leaves.null_count > 0 or pc.index(text_array(leaves), pa.scalar("", pa.string())).as_py() >= 0
+        return -1 if listed else int(missing.argmax())
+
     def generalize(self, column: Column, level: int) -> Column:
         """The column on a level; level 0 is the column itself."""
         self._require(level)
