@@ -57,16 +57,25 @@ def page(browser: Any, serving: PageServer) -> Iterator[Any]:
     made.context.close()
 
 
-def opened(browser: Any, serving: PageServer, **how: Any) -> Any:
+def opened(browser: Any, serving: PageServer, at: str | None = None, **how: Any) -> Any:
     context = browser.new_context(viewport={"width": 1200, "height": 900}, locale="en-US", **how)
     made = context.new_page()
     made.said, made.asked = [], []
     made.on("console", lambda message: made.said.append(message.text))
     made.on("pageerror", lambda error: made.said.append(str(error)))
     made.on("request", lambda request: made.asked.append(request.url))
-    made.goto(serving.url)
+    made.goto(at or serving.url)
     made.wait_for_selector("body[data-ready=yes]")
     return made
+
+
+def test_the_file_with_the_address_opens_the_page(browser: Any, serving: PageServer) -> None:
+    """A real browser follows it, and the page has the token; the file is gone then."""
+    made = opened(browser, serving, at=(address := serving.address_file.write(serving.url)))
+    assert made.asked[0] == address
+    assert not Path(address.removeprefix("file://")).exists()
+    assert made.said == []
+    made.context.close()
 
 
 def until(page: Any, held: str) -> None:

@@ -63,6 +63,8 @@ class Guard:
     app: Callable[[Scope, Receive, Send], Awaitable[None]]
     token: str
     hosts: frozenset[str]
+    opened: Callable[[], None] = lambda: None
+    """Called with each request that has the token."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
@@ -82,11 +84,26 @@ class Guard:
             return 403, "another origin"
         private = scope["path"].startswith("/api/")
         came_from = headers.get("sec-fetch-site")
-        if came_from not in ({None, "same-origin"} if private else {None, "same-origin", "none"}):
+        allowed = {None, "same-origin"} if private else {None, "same-origin", "none"}
+        if came_from not in allowed and not _opens_the_page(scope, headers):
             return 403, "another site"
         if private and not secrets.compare_digest(headers.get(TOKEN, "").encode(), self.token.encode()):
             return 401, "no token"
+        if private:
+            self.opened()
         return None
+
+
+def _opens_the_page(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser opens the page itself in a tab: from the file with its address, or by a link.
+
+    The page holds no data and gets none without the token, which a link of another site does not have.
+    """
+    return (
+        (scope["method"], scope["path"]) == ("GET", "/")
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+    )
 
 
 def _origins(hosts: Iterable[str]) -> set[str]:

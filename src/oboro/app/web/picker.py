@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from oboro.app.web.received import ending_of
@@ -24,8 +24,12 @@ class Picker:
 
     def inside(self, name: str) -> Path:
         """The real path of a name below the root; a `FileError` where it leads out of it or is not there."""
+        relative = PurePath(name.lstrip("/"))
+        # On Windows `C:` or a share would replace the root, and to ask for a share already speaks to its host.
+        if relative.anchor:
+            raise FileError(Message("error_web.outside", name=name))
         try:
-            real = (self.root / name.lstrip("/")).resolve(strict=True)
+            real = (self.root / relative).resolve(strict=True)
         except (OSError, ValueError, RuntimeError):
             raise FileError(Message("error_web.not_there", name=name)) from None
         if not real.is_relative_to(self.root.resolve()):

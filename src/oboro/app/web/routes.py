@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 from urllib.parse import quote
 
@@ -71,31 +72,46 @@ NEWEST_WINS = {
 }
 
 
-def page_app(desk: Desk, token: str, hosts: frozenset[str]) -> Guard:
-    """The application, behind its guard."""
+def page_app(desk: Desk, token: str, hosts: frozenset[str], opened: Callable[[], None] = lambda: None) -> Guard:
+    """Build the application behind its guard. `opened` is called when the token is first used: the page is open then."""
     answering = Answering()
+    static = partial(_static, static_files())
     routes = [
-        Route("/", partial(_part, "index.html"), methods=["GET"]),
-        Route("/part/{name:path}", _static, methods=["GET"]),
+        Route("/", static, methods=["GET"]),
+        Route("/part/{name:path}", static, methods=["GET"]),
         Route("/words/{lang}.json", _words, methods=["GET"]),
         Route("/taken/{ticket}", partial(_taken, desk), methods=["GET"]),
         Route("/api/upload", partial(_upload, desk), methods=["PUT"]),
         Route("/api/ask/{name}", _Asked(desk, answering), methods=["POST"]),
     ]
-    return Guard(Starlette(routes=routes, exception_handlers={Exception: _unforeseen}), token, hosts)
+    return Guard(Starlette(routes=routes, exception_handlers={Exception: _unforeseen}), token, hosts, opened)
 
 
-async def _part(name: str, request: Request) -> Response:
-    place = files("oboro.app.web").joinpath("static", *name.split("/"))
-    known = ".." not in name and place.is_file()
-    if not known:
+def static_files() -> Mapping[str, Traversable]:
+    """List the files of the page by the names under which they are served.
+
+    A request only looks its name up here; the name never becomes a part of a path. Windows would take `C:` or a share in it for a
+    path of its own.
+    """
+    found: dict[str, Traversable] = {}
+    folders = [("", files("oboro.app.web") / "static")]
+    while folders:
+        above, folder = folders.pop()
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                folders.append((f"{above}{entry.name}/", entry))
+            else:
+                found[above + entry.name] = entry
+    return found
+
+
+async def _static(known: Mapping[str, Traversable], request: Request) -> Response:
+    """Send a file of the page; without a name the page itself."""
+    name = request.path_params.get("name", "index.html")
+    if (place := known.get(name)) is None:
         return PlainTextResponse("not found", status_code=404)
     kind = KINDS.get(f".{name.rsplit('.', 1)[-1]}", "application/octet-stream")
     return Response(place.read_bytes(), media_type=kind)
-
-
-async def _static(request: Request) -> Response:
-    return await _part(request.path_params["name"], request)
 
 
 async def _words(request: Request) -> Response:

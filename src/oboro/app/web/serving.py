@@ -14,6 +14,7 @@ from pathlib import Path
 
 import uvicorn
 
+from oboro.app.web.address_file import AddressFile
 from oboro.app.web.desk import Desk
 from oboro.app.web.guard import allowed_hosts
 from oboro.app.web.routes import load_screens, page_app
@@ -55,13 +56,15 @@ class PageServer:
     token: str
     server: uvicorn.Server
     listening: socket.socket
+    address_file: AddressFile
 
     def run(self, ready: Callable[[], None] = lambda: None, open_browser: bool = False) -> None:
         """Serve until it is stopped."""
         ready()
         threading.Thread(target=load_screens, daemon=True).start()
         if open_browser:
-            threading.Timer(0.2, webbrowser.open, (self.url,)).start()
+            # Every user of the machine can read the arguments of a process: the browser gets the address in a file.
+            threading.Timer(0.2, webbrowser.open, (self.address_file.write(self.url),)).start()
         self.server.run(sockets=[self.listening])
 
 
@@ -75,12 +78,17 @@ def page_server(
     try:
         number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
         desk = Desk(scratch, root, most_bytes)
-        app = page_app(desk, token, allowed_hosts(host, number))
+        address_file = AddressFile(scratch)
+        app = page_app(desk, token, allowed_hosts(host, number), address_file.remove)
         # Nothing of a request is logged: no address, no header, no trace of an error.
         config = uvicorn.Config(app, access_log=False, log_config=None, lifespan="off", server_header=False,
                                 date_header=False, timeout_graceful_shutdown=2)  # fmt: skip
         shown = f"[{host}]" if ":" in host else host
-        yield PageServer(desk, f"http://{shown}:{number}/#token={token}", token, _Quiet(config), listening)
+        url = f"http://{shown}:{number}/#token={token}"
+        try:
+            yield PageServer(desk, url, token, _Quiet(config), listening, address_file)
+        finally:
+            address_file.remove()
     finally:
         listening.close()
         scratch.close()
