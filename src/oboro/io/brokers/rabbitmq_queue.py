@@ -36,6 +36,9 @@ RECORD_ID = "oboro-id"
 ANSWER = 10.0  # seconds in which the broker confirms a block
 AHEAD = 2048  # messages that the broker sends before they are acknowledged
 ABSENT = 404
+NO_QUEUE = (
+    "no queue"  # with 404: there is none; with other words the node of the queue is down, as while a broker restarts
+)
 OFFSET = "x-stream-offset"
 FIRST = 5.0  # seconds in which a stream hands over its first record
 NO_ENTRY = (AuthenticationError, ProbableAuthenticationError, ProbableAccessDeniedError)
@@ -50,12 +53,14 @@ class RabbitmqLink:
         self.queue = address.name
         self._connection: pika.BlockingConnection | None = None
         self._channel: BlockingChannel | None = None
+        self._let_in = False  # whether the broker has taken this user and password before
 
     def connect(self) -> BlockingChannel:
         """Anew."""
         self.close()
         self._connection = self.ask(lambda: pika.BlockingConnection(self._parameters()))
         self._channel = self.ask(self._connection.channel)
+        self._let_in = True
         return self._channel
 
     def _parameters(self) -> pika.ConnectionParameters:
@@ -78,13 +83,20 @@ class RabbitmqLink:
         try:
             return what()
         except NO_ENTRY as error:
+            if self._let_in:  # the client guesses: a broker that ends or starts closes connections at the same moment
+                raise self._away(error) from None
             raise UsageError(Message("error_broker.refused", place=self.address.place, why=_why(error))) from None
         except ChannelClosedByBroker as error:
+            if error.reply_code == ABSENT and NO_QUEUE not in error.reply_text:
+                raise self._away(error) from None
             if error.reply_code == ABSENT:
                 raise UsageError(Message("error_broker.missing", place=self.address.place)) from None
             raise UsageError(Message("error_broker.refused", place=self.address.place, why=error.reply_text)) from None
         except (AMQPError, OSError, EOFError) as error:
-            raise BrokerError(Message("error_broker.away", place=self.address.server, why=_why(error))) from None
+            raise self._away(error) from None
+
+    def _away(self, error: BaseException) -> BrokerError:
+        return BrokerError(Message("error_broker.away", place=self.address.server, why=_why(error)))
 
     def held(self) -> BlockingChannel:
         """The channel, if it is open."""

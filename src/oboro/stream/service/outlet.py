@@ -80,6 +80,14 @@ class Outlet:
         number, mark, body = self.sink.last()
         return number + self.elsewhere, mark, body
 
+    def tend(self) -> None:
+        """Keep the connection alive while nothing is published; connect again where the broker was away meanwhile."""
+        try:
+            self.sink.tend()
+        except BrokerError as away:
+            self._again(away)
+            self.open()
+
     def put(self, bodies: Sequence[bytes], position: str, run: str | None = None) -> None:
         """Publish, or see that it is published: at the end, the place holds all of it once. `run`: who noted it, if another did."""
         mark = f"{self.stream}/{self.run if run is None else run}/{position}"

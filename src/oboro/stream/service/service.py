@@ -255,7 +255,8 @@ class Service:
         due = self.decider.anonymizer.due
         if due is not None and due <= self.clock.now():
             self._handle([], self.clock.now())
-        self.sink.tend()
+        for outlet in (self.records, self.letters):
+            outlet.tend()
         self._leads()
         behind = self._behind()
         self._silent += 1
