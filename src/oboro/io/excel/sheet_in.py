@@ -6,16 +6,14 @@ word, if the rows above it are nearly empty; whoever knows better says which row
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import Dialect, names_by_place, names_of
-from oboro.system.extras import bring
+from oboro.io.excel.workbook import Workbook, open_workbook
 from oboro.table.named_columns import LOOKS_LIKE_DATA, named_by_place
 from oboro.table.spelling.value_texts import durations
 from oboro.text import Message
@@ -31,38 +29,32 @@ Row = Sequence[str | None]
 
 def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[pa.Table, tuple[Message, ...]]:
     """The table below the names, and what is to be said of where it was found. `header_row` counts from 1, as Excel does."""
-    fastexcel = bring("fastexcel")
-    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of every column without a value
-    logging.getLogger("calamine").setLevel(logging.ERROR)
-    try:
-        book = fastexcel.read_excel(path)
-        if sheet is not None and sheet not in book.sheet_names:
-            raise UsageError(Message("error_io.no_sheet", path=path, sheet=sheet, sheets=list(book.sheet_names)))
+    with open_workbook(path) as book:
+        if sheet is not None and sheet not in book.sheets:
+            raise UsageError(Message("error_io.no_sheet", path=path, sheet=sheet, sheets=book.sheets))
         place = sheet if sheet is not None else 0
         top = _top(book, place, max(LOOKED_AT, header_row or 0))
         if not any(cell is not None for row in top for cell in row):
             raise FileError(Message("error_io.empty_sheet", path=path))
         header = _checked(path, header_row, top) if header_row is not None else names_row(top)
         # Types are judged by all rows: judged by the first thousand, a later word among numbers would be lost.
-        batch, wrong = book.load_sheet(place, header_row=header, schema_sample_rows=None).to_arrow_with_errors()
-    except fastexcel.FastExcelError as problem:
-        raise FileError(Message("error_io.cannot_be_read", path=path, why=str(problem).splitlines()[0])) from None
+        batch, wrong = book.rows(place, header_row=header, schema_sample_rows=None)
     # fastexcel gives a column without a name, or with one that was there before, a name of its own.
     first = [cell or "" for cell in top[header]]
     names = _names(path, first, header + 1)
     table = pa.table([lossless(column) for column in batch.columns], names=names)
     said = header > 0 and header_row is None
     found = (Message("io.header_found", path=path, row=header + 1, above=header),) if said else ()
-    left_out = (*_left_out(path, book.sheet_names, sheet), *_not_read(path, names, wrong.errors if wrong else ()))
+    left_out = (*_left_out(path, book.sheets, sheet), *_not_read(path, names, wrong))
     return table, (*found, *left_out, *names_by_place(path, first, names))
 
 
-def _not_read(path: str, names: Sequence[str], wrong: Sequence[Any]) -> tuple[Message, ...]:
-    """How many cells hold an error such as `#N/A` instead of a value: they are missing values from here on."""
+def _not_read(path: str, names: Sequence[str], wrong: Mapping[int, int]) -> tuple[Message, ...]:
+    """Report how many cells hold an error such as `#N/A` instead of a value: they are missing values from here on."""
     if not wrong:
         return ()
-    columns = [name for place, name in enumerate(names) if any(one.position[1] == place for one in wrong)]
-    return (Message("io.error_cells", path=path, cells=len(wrong), columns=columns),)
+    columns = [name for place, name in enumerate(names) if place in wrong]
+    return (Message("io.error_cells", path=path, cells=sum(wrong.values()), columns=columns),)
 
 
 def _left_out(path: str, sheets: Sequence[str], sheet: str | None) -> tuple[Message, ...]:
@@ -79,9 +71,9 @@ def _names(path: str, first: list[str], row: int) -> list[str]:
     return names_of(path, first, Dialect())
 
 
-def _top(book: Any, place: str | int, rows: int) -> list[Row]:
-    """The first rows as text, blank ones too."""
-    batch = book.load_sheet(place, header_row=None, skip_rows=0, n_rows=rows, dtypes="string").to_arrow()
+def _top(book: Workbook, place: str | int, rows: int) -> list[Row]:
+    """Read the first rows as text, blank ones too."""
+    batch, _ = book.rows(place, header_row=None, skip_rows=0, n_rows=rows, dtypes="string")
     return [list(row.values()) for row in batch.to_pylist()]
 
 

@@ -10,8 +10,8 @@ from oboro.app.web.desk import Desk, OpenTable
 from oboro.app.web.screens.shown_state import changed
 from oboro.errors import UsageError
 from oboro.explorer.session import explore
+from oboro.io.excel.workbook import open_workbook
 from oboro.io.files import read
-from oboro.system.extras import bring
 from oboro.text import Message
 from oboro.text.progress import READING
 
@@ -33,11 +33,8 @@ def sheets(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     path, name, _ = desk.file(given)
     if not name.lower().endswith((".xlsx", ".xlsm", ".xls", ".ods")):
         return {"sheets": []}
-    fastexcel = bring("fastexcel")
-    try:
-        return {"sheets": list(fastexcel.read_excel(str(path)).sheet_names)}
-    except fastexcel.FastExcelError as problem:
-        raise UsageError(Message("error_io.cannot_be_read", path=name, why=str(problem).splitlines()[0])) from None
+    with open_workbook(str(path), name) as book:
+        return {"sheets": book.sheets}
 
 
 def open_file(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
