@@ -48,7 +48,7 @@ def test_nothing_is_lost_doubled_half_written_shown_or_said_wrongly(seen: dict[s
         ("input turned", "was changed while it was being anonymized"),
         ("input gone", "no such file"),
         ("two at once, state", "another stream is using this state"),
-        ("two at once, output", "another stream is writing to it"),
+        ("two at once, output", "another process is writing it"),
         ("reader gone, stream", "the reader of the output has gone"),
     ],
 )

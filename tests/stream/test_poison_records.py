@@ -178,7 +178,7 @@ def test_raw_and_released_records_never_share_a_file(tmp_path: Path, instead: di
 def test_two_streams_do_not_write_one_file(tmp_path: Path) -> None:
     stop = StopRequest()
     first = StreamOutput(str(tmp_path / "out.csv"), stop)
-    with pytest.raises(FileError, match="another stream is writing to it"):
+    with pytest.raises(FileError, match="another process is writing it"):
         StreamOutput(str(tmp_path / "out.csv"), stop)
     first.close()
     StreamOutput(str(tmp_path / "out.csv"), stop).close()

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from oboro.errors import FileError
-from oboro.system.drafts import Draft, sweep
+from oboro.system.drafts import Draft, share_file, sweep
 from oboro.system.private_file import LOCKS_LET_READ
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["ASIDE", "STDOUT", "atomic", "check_free", "check_place", "put_aside", "why_unwritable"]
+__all__ = ["ASIDE", "STDOUT", "atomic", "check_free", "check_place", "check_unused", "put_aside", "why_unwritable"]
 
 STDOUT = "-"
 ASIDE = ".oboro-before"  # behind the name of a list that is being replaced together with what it is a list of
@@ -39,7 +39,8 @@ def atomic(
 
     Meanwhile it is a private file beside it (mode 0600), which is removed if anything goes wrong, an interrupt included. After
     `kill -9` whoever writes there next removes it. A file that was there before stays until then. A link is followed; a device or a
-    pipe is written to directly.
+    pipe is written to directly. A file that a running stream writes is not replaced (`FileError`), and no stream begins to write
+    it meanwhile.
 
     `large`: not through the system's cache. `private`: nobody else may read it afterwards either. `lasting`: the name too is
     on the disk before this returns, so that the file is there after the machine fails (its bytes always are).
@@ -56,7 +57,7 @@ def atomic(
                 yield file
             return
         sweep(target.parent)
-        with _draft(target, private) as descriptor, _opened(descriptor, large) as file:
+        with _held(target), _draft(target, private) as descriptor, _opened(descriptor, large) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -74,7 +75,8 @@ def put_aside(path: Path) -> Iterator[None]:
     aside = path.with_name(path.name + ASIDE)
     in_doubt = aside.exists()  # a kill left it: nobody knows which of both is of what stands there
     if path.is_file() and not in_doubt:
-        os.replace(path, aside)
+        with _held(path):
+            os.replace(path, aside)
     try:
         yield
     except BaseException:
@@ -87,6 +89,20 @@ def put_aside(path: Path) -> Iterator[None]:
 
 
 @contextmanager
+def _held(target: Path) -> Iterator[None]:
+    """Keep streams away from the file that is to be replaced, if there is one; raises `FileError` while one writes it."""
+    try:
+        descriptor = share_file(target)
+    except BlockingIOError:
+        raise FileError(Message("error_system.in_use", path=str(target))) from None
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+@contextmanager
 def _draft(target: Path, private: bool) -> Iterator[int]:
     """A file beside the target. What is there at the end takes the target's place; after an exception it is removed."""
     draft, held = Draft(target), None
@@ -94,7 +110,8 @@ def _draft(target: Path, private: bool) -> Iterator[int]:
         descriptor = draft.create()
         held = os.dup(descriptor) if LOCKS_LET_READ else None  # so that nobody sweeps it before it has its new name
         yield descriptor
-        draft.finish(private)
+        with _held(target):  # a stream may have made it meanwhile, or another table that a stream writes to now
+            draft.finish(private)
     except BaseException:
         draft.remove()
         raise
@@ -154,9 +171,21 @@ def check_free(path: str | Path, force: bool) -> None:
         raise FileError(Message("error_system.cannot_be_written", path=str(path), why=Message("error_os.name")))
     with _writable(path):
         taken = not force and str(path) != STDOUT and Path(path).is_file()
+    if force:
+        check_unused(path)
     if taken:
         sweep(Path(os.path.realpath(path)).parent)  # what a run left that was killed before its last file had its name
         raise FileError(Message("error_system.exists", path=str(path)))
+
+
+def check_unused(path: str | Path) -> None:
+    """Raise `FileError` if a stream is writing the file of this name."""
+    if str(path) == STDOUT:
+        return
+    with _writable(path):
+        target = Path(os.path.realpath(path))
+    with _held(target):
+        return
 
 
 def check_place(path: str | Path) -> None:

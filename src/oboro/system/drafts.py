@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +22,9 @@ from pathlib import Path
 from oboro.system.private_file import LOCKS_LET_READ, hold_output, open_private, take
 from oboro.text import Message
 
-__all__ = ["Draft", "draft_name", "is_named", "remove", "sweep", "tell_when_swept", "umask"]
+__all__ = ["Draft", "draft_name", "is_named", "remove", "share_file", "sweep", "tell_when_swept", "umask"]
 
+FINISHING = 0.5  # seconds: a table that has just got its name is held for a moment longer by its writer
 NAME_BYTES = 100  # of the file that a draft is of: what stands behind it must fit into a name too
 DRAFT = re.compile(r"\..+\.oboro-([0-9a-f]{8})-[0-9a-f]{8}\.part", re.DOTALL)
 
@@ -148,6 +151,40 @@ def _take_abandoned(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def share_file(path: Path) -> int | None:
+    """Keep streams from writing the file of this name, and return its descriptor; None if there is none, or nothing can be locked.
+
+    Raises `BlockingIOError` if a stream writes it. Several tables may share the file: each replaces it whole. A stream appends, and
+    holds it alone.
+    """
+    if not LOCKS_LET_READ:
+        return None
+    until = time.monotonic() + FINISHING
+    while True:
+        try:
+            descriptor = _open_for_lock(path)
+        except OSError:  # there is none, or its owner lets nobody open it
+            return None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            return None
+        shared = hold_output(descriptor, shared=True)
+        if shared and is_named(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+        if not shared:
+            if time.monotonic() > until:
+                raise BlockingIOError(f"{path} is held by another process")
+            time.sleep(0.01)
+
+
+def _open_for_lock(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except PermissionError:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
 
 
 def is_named(path: Path, descriptor: int) -> bool:

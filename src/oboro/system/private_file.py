@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 try:
@@ -12,7 +13,7 @@ except ImportError:  # Windows
 else:
     LOCKS_LET_READ = True  # whether others may read a file that is held
 
-__all__ = ["LOCKS_LET_READ", "FileLock", "hold_output", "open_private", "take"]
+__all__ = ["LOCKS_LET_READ", "FileLock", "hold_output", "open_private", "release_output", "take"]
 
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn line ends into its own
 
@@ -38,15 +39,17 @@ class FileLock:
         os.close(self._descriptor)
 
 
-def hold_output(descriptor: int) -> bool:
+def hold_output(descriptor: int, shared: bool = False) -> bool:
     """Hold an open file that others may read, until it is closed; false if another process holds it.
+
+    `shared`: others may hold it in the same way, but none alone.
 
     Where a lock would keep readers away (Windows), or the file system has none, nothing is held.
     """
     if not LOCKS_LET_READ:
         return True
     try:
-        take(descriptor)
+        take(descriptor, shared)
     except BlockingIOError:
         return False
     except OSError:
@@ -54,10 +57,17 @@ def hold_output(descriptor: int) -> bool:
     return True
 
 
-def take(descriptor: int) -> None:
+def release_output(descriptor: int) -> None:
+    """Let others hold a file that stays open, such as standard output."""
+    if LOCKS_LET_READ:
+        with suppress(OSError):  # a file system without locks, or no file
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def take(descriptor: int, shared: bool = False) -> None:
     """Lock an open file, or raise `OSError` at once."""
     if LOCKS_LET_READ:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     else:
         import msvcrt
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from oboro.system.atomic_file import check_unused
 from oboro.system.drafts import draft_name, is_named, remove, sweep, umask
 from oboro.system.private_file import LOCKS_LET_READ, hold_output
 
@@ -71,6 +72,8 @@ def _finish(file: Path) -> None:
 
 def _publish(folder: Path, target: Path, replace: bool) -> None:
     if replace and target.exists():
+        for file in target.rglob("*"):
+            check_unused(file)
         _exchange(folder, target)
     else:
         if os.name == "nt" and target.is_dir():

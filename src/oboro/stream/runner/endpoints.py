@@ -20,13 +20,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from oboro.errors import FileError, UsageError
 from oboro.stream.runner.producers import Producers
 from oboro.system.atomic_file import why_unwritable
-from oboro.system.private_file import hold_output, open_private
+from oboro.system.drafts import is_named
+from oboro.system.private_file import LOCKS_LET_READ, hold_output, open_private, release_output
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
@@ -254,17 +256,25 @@ class StreamOutput:
 
     def _open(self) -> int:
         if self.place == "-":
+            if _is_plain(sys.stdout.fileno()):
+                hold_output(sys.stdout.fileno())  # so that nobody replaces it; other programs may append to it as well
             return sys.stdout.fileno()
         if self.place == "stderr":
             return _standard_error()
-        try:
-            opened = open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        except OSError as error:
-            raise FileError(Message("error_stream.cannot_write", place=self.place, why=why_unwritable(error))) from None
-        if _is_plain(opened) and not hold_output(opened):
-            os.close(opened)
-            raise FileError(Message("error_stream.output_in_use", place=self.place))
-        return opened
+        while True:
+            try:
+                opened = open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            except OSError as error:
+                why = why_unwritable(error)
+                raise FileError(Message("error_stream.cannot_write", place=self.place, why=why)) from None
+            if not _is_plain(opened):
+                return opened
+            if not hold_output(opened):
+                os.close(opened)
+                raise FileError(Message("error_stream.output_in_use", place=self.place))
+            if not LOCKS_LET_READ or is_named(Path(os.path.realpath(self.place)), opened):
+                return opened
+            os.close(opened)  # another process replaced it in the moment before it was held
 
     def _accept(self, server: socket.socket) -> socket.socket:
         if not self.stop.wait(server, selectors.EVENT_READ):
@@ -305,7 +315,9 @@ class StreamOutput:
         """Let go of it."""
         if self._connection is not None:
             self._connection.close()
-        elif self.place not in ("-", "stderr"):
+        elif self.place == "-":
+            release_output(self._file)
+        elif self.place != "stderr":
             os.close(self._file)
         if self._server is not None:
             _unlisten(self._server, self.place)
