@@ -55,7 +55,7 @@ faults: $(VENV)/.dev  ## kill tables and streams KILLS times (2000), by chance f
 	PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.faults.killer --kills $(or $(KILLS),2000) --seed $(or $(SEED),1) $(if $(JSON),--json $(JSON))
 
 kills: $(VENV)/.dev  ## kill services between brokers KILLS times each (200), by chance from SEED; ONLY=nats for one broker
-	$(BIN)/python -m oboro.papers.service.kill_run --kills $(or $(KILLS),200) --seed $(or $(SEED),20) $(if $(ONLY),--only $(ONLY)) --side-by-side $(if $(JSON),--json $(JSON))
+	$(BIN)/python -m benchmarks.kill_run --kills $(or $(KILLS),200) --seed $(or $(SEED),20) $(if $(ONLY),--only $(ONLY)) --side-by-side $(if $(JSON),--json $(JSON))
 
 fuzz: $(VENV)/.dev  ## made-up input on every reader, recipe, state and command: CASES=n or BUDGET=seconds, SEED=n
 	$(BIN)/python -m tests.fuzz.run $(if $(CASES),--cases $(CASES)) $(if $(BUDGET),--budget $(BUDGET)) \
@@ -65,7 +65,7 @@ audit: $(VENV)/.dev  ## ask the advisory database about the pinned versions (nee
 	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip -r requirements.lock
 
 bench: $(VENV)/.dev  ## every goal of speed in one go, beside what is measured here (ONLY=part, SCALE=0.01 for a first look)
-	$(BIN)/python benchmarks/scoreboard $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
+	$(BIN)/python -m benchmarks.scoreboard $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
 
 docs: $(VENV)/.dev  ## build the site into site/: pages, and a reference written from the code
 	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs site

@@ -1,6 +1,6 @@
 """How often attacks on each method are right, over many tables: the figures of docs/guarantees/README.md.
 
-    python benchmarks/attack_rates.py > benchmarks/results/attack_rates.json
+    python -m benchmarks.attack_rates > benchmarks/results/attack_rates.json
 
 The attacker knows the quasi-identifiers (age, sex, region; for numeric methods age, income) of everybody in made-up tables of 300
 people, and which rows were released. *Linkage* looks for a record: the nearest of those that fit, by lot where several are.

@@ -1,9 +1,10 @@
 """What the search of levels costs as columns become more: processor seconds, nodes and how many of them were checked.
 
-    python benchmarks/columns_search.py [--rows 20000] [--columns 8 9 10 11 12] [--json FILE]
+    python -m benchmarks.columns_search [--rows 20000] [--columns 8 9 10 11 12] [--json FILE]
 
-Made-up people (`oboro bench heuristics`), k = 5; with k alone, and with entropy l-diversity or t-closeness of one more column;
-without suppression and with 10 %. Kernels compiled, tuples not yet counted. A search is cut off after a minute, and says so.
+Made-up people (`python -m benchmarks heuristics`), k = 5; with k alone, and with entropy l-diversity or t-closeness of one
+more column; without suppression and with 10 %. Kernels compiled, tuples not yet counted. A search is cut off after a minute,
+and says so.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.heuristics import made_up
 from oboro.decide.class_rules import closeness_rule, diversity_rule
 from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import search
 from oboro.kernels import always_compiled
-from oboro.papers.compared.heuristics_bench import made_up
 
 MOST = 60.0
 

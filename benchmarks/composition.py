@@ -2,7 +2,7 @@
 
 Everybody's original values are known. The attacker takes the most likely way in which all records can be the people's.
 Prints the rate over many tables with its 95 % interval, and the k that each recipe says.
-Run: python benchmarks/composition.py [tables]; writes `benchmarks/results/composition.json`.
+Run: python -m benchmarks.composition [tables]; writes `benchmarks/results/composition.json`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
         print(f"{title:24} joint k {k:.3f} (a link allowed {1 / k:.1%}): right in {right:.1%} ± {half:.1%}, ", end="")
         print(f"of the surest tenth in {surest:.1%} ± {of_surest:.1%}")
         rows.append({"steps": len(steps), "joint_k": k, "right": [right, half], "surest": [surest, of_surest]})
-    command = f"python benchmarks/composition.py {tables}"
+    command = f"python -m benchmarks.composition {tables}"
     RESULT.write_text(json.dumps({"command": command, "people": PEOPLE, "k": K, "rows": rows}, indent=1) + "\n")
 
 

@@ -1,6 +1,6 @@
 """What a CSV job cannot do without: reading a file, cutting it into fields, numbering these, writing as many bytes.
 
-    python benchmarks/csv_floor.py table.csv [--times 3]
+    python -m benchmarks.csv_floor table.csv [--times 3]
 
 Prints JSON: seconds of the processor of each, the least of some turns, in one process that has compiled all of it before; and
 what polars takes to read and write the same file, as text. The difference between this and a job is starting, hierarchies, search,

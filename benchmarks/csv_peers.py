@@ -1,6 +1,6 @@
 """CSV in and out beside polars and pyarrow, each told to keep text as text. Writes `benchmarks/results/csv_peers.json`.
 
-    python benchmarks/csv_peers.py [--rows 300000] [--columns 100] [--times 3]
+    python -m benchmarks.csv_peers [--rows 300000] [--columns 100] [--times 3]
 
 Every measurement is a process of its own, so that its memory is its own; the programs take turns and the best turn counts.
 Reading ends with every column dictionary-encoded, which is what oboro works on; writing starts from that.
@@ -89,7 +89,7 @@ def compare(path: Path, times: int) -> dict[str, Any]:
 
 def run(*words: object) -> str:
     """This program again. The one that compares stays small: what it holds would count as its children's memory."""
-    command = [sys.executable, __file__, *map(str, words)]
+    command = [sys.executable, "-m", "benchmarks.csv_peers", *map(str, words)]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
@@ -124,7 +124,7 @@ def main() -> None:
 
 def keep(figures: dict[str, Any]) -> None:
     """Write the figures down, with the machine and the versions."""
-    from oboro.papers.benchmark_rows import record
+    from benchmarks.rows import record
 
     facts = record("csv_peers", [], quick=False)
     facts |= {"command": " ".join(["python", "benchmarks/csv_peers.py", *sys.argv[1:]])}

@@ -3,7 +3,7 @@
 For each event (so many released rows or more, or fewer, or exactly so many) the probabilities under both tables are estimated
 with intervals of Clopper and Pearson; what they show at least is ln((p − δ) / q), with p from below and q from above. Run:
 
-    python benchmarks/differential_privacy.py --runs 20000
+    python -m benchmarks.differential_privacy --runs 20000
 """
 
 from __future__ import annotations

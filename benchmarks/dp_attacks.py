@@ -1,6 +1,6 @@
 """What differential privacy changes for attackers: the same attacks on a private release and on its classes without chance.
 
-    OBORO_DATA=… python benchmarks/dp_attacks.py [releases]
+    OBORO_DATA=… python -m benchmarks.dp_attacks [releases]
 
 Adult (ARX's file, 30,162 people), five quasi-identifiers on given levels, δ = 10⁻⁶; ten releases for each ε, each with its draws.
 Prints the mean share of right guesses ± its 95 % interval over the releases (guesses about one release hang together), and writes
@@ -75,7 +75,7 @@ def main() -> None:
             limit = "" if one["at_most"] is None else f" (at most {one['at_most']:.3f})"
             print(f"  {one['attack']:22} private {one['private']:.4f} ± {one['error']:.4f}{limit}", end="")
             print(f"  without chance {one['without_chance']:.4f}")
-    command = f"python benchmarks/dp_attacks.py {releases}"
+    command = f"python -m benchmarks.dp_attacks {releases}"
     RESULT.write_text(json.dumps({"command": command, "delta": DELTA, "rows": rows}, indent=1) + "\n")
 
 

@@ -1,10 +1,10 @@
 """How quickly a session answers: solving again after a move, a frontier of 30 points, rows before and after.
 
-    python benchmarks/explore.py all FOLDER        all three tables with their goals: which hold; stored in `results/explore.json`,
+    python -m benchmarks.explore all FOLDER        all three tables with their goals: which hold; stored in `results/explore.json`,
                                                    and written into the table of docs/explore.md
-    python benchmarks/explore.py adult FOLDER      ARX's Adult: 9 quasi-identifiers, from a folder with `arx-adult`
-    python benchmarks/explore.py people [ROWS]     made-up people: 5 quasi-identifiers, every hierarchy up to `*`
-    python benchmarks/explore.py purchases [ROWS]  made-up purchases: 4 quasi-identifiers, 72 nodes
+    python -m benchmarks.explore adult FOLDER      ARX's Adult: 9 quasi-identifiers, from a folder with `arx-adult`
+    python -m benchmarks.explore people [ROWS]     made-up people: 5 quasi-identifiers, every hierarchy up to `*`
+    python -m benchmarks.explore purchases [ROWS]  made-up purchases: 4 quasi-identifiers, 72 nodes
 
 Seconds of the clock and of the processor: on a busy machine only the latter mean something. Each table in a process of its own.
 """
@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 import oboro
-from oboro.papers.benchmark_rows import record
+from benchmarks.rows import record
 from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies
 from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
 
@@ -157,9 +157,9 @@ def _cancelled_at(session: oboro.Session, moment: float, *, laid_out: bool) -> f
 def everything(folder: str) -> dict[str, Any]:
     """Each table in a process of its own, and which goals its clock kept."""
     found: dict[str, Any] = record("explore", [], quick=False) | {"load": os.getloadavg()}
-    found["command"] = "python benchmarks/explore.py all FOLDER"
+    found["command"] = "python -m benchmarks.explore all FOLDER"
     for kind, goals in GOALS.items():
-        command = [sys.executable, __file__, kind, *([folder] if kind == "adult" else [])]
+        command = [sys.executable, "-m", "benchmarks.explore", kind, *([folder] if kind == "adult" else [])]
         figures = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         took = {name: np.ravel(figures[name])[0] for name in goals}
         figures["holds"] = {f"{name} <= {goal}": bool(took[name] <= goal) for name, goal in goals.items()}

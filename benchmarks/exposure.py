@@ -1,6 +1,6 @@
 """What the last look before writing costs of a run, and what `assess` costs beside reading the file.
 
-    python benchmarks/exposure.py [--rows 10000000] [--folder DIR]
+    python -m benchmarks.exposure [--rows 10000000] [--folder DIR]
 
 The table is ten columns of the made-up people (`oboro synth people` without its identifiers). The look is measured from file to
 file, with and without it, in both kinds of job: where nobody is unique by the columns that no promise covers, and where the recipe

@@ -1,6 +1,6 @@
 """How long `oboro anonymize` takes from file to file, and how much memory: search, verification, start and all.
 
-    python benchmarks/file_to_file.py [--job 10000000x4.csv ...] [--folder DIR] [--keep]
+    python -m benchmarks.file_to_file [--job 10000000x4.csv ...] [--folder DIR] [--keep]
 
 A job is rows x columns of `oboro synth purchases` and the ending of both files. Beside it, up to 10 million rows of CSV, runs a
 script in polars that does less: it is told the levels instead of searching for them, and verifies nothing. The same job with
@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from oboro.papers.benchmark_rows import record
+from benchmarks.rows import record
 
 RESULT = Path(__file__).parent / "results" / "file_to_file.json"
 JOBS = ["10000000x4.csv", "1000000x100.csv", "100000000x4.parquet"]
@@ -102,7 +102,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for job in options.job or JOBS:
             jobs[job] = run(job, options.folder or Path(folder), options.keep)
-    facts = record("file_to_file", [], quick=False) | {"command": "python benchmarks/file_to_file.py"}
+    facts = record("file_to_file", [], quick=False) | {"command": "python -m benchmarks.file_to_file"}
     facts["versions"]["polars"] = version("polars")
     facts.pop("rows")
     RESULT.write_text(json.dumps(facts | {"jobs": list(jobs.values())}, indent=2) + "\n")

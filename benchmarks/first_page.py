@@ -1,6 +1,6 @@
 """The five pictures with which docs/benchmarks.md opens, drawn from what `benchmarks/results/` says; nothing is measured here.
 
-python benchmarks/first_page.py
+python -m benchmarks.first_page
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How costs grow with rows, columns, quasi-identifiers and k: one picture each, with the exponent.
 
-    python benchmarks/growth.py [--full | --quick] [--folder DIR]
+    python -m benchmarks.growth [--full | --quick] [--folder DIR]
 
 Seconds of the processor in this process, from file to file (purchases, `k_anonymize`; quasi-identifiers: `local_recode` of people
 of twenty kinds), the least of two; above ten million rows of one. The exponent is the slope of the logarithms over the upper half:
@@ -27,7 +27,7 @@ import pyarrow.csv as pacsv
 import yaml
 
 import oboro
-from oboro.papers.benchmark_rows import record
+from benchmarks.rows import record
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = [10_000, 30_000, 100_000, 300_000, 1_000_000]
@@ -150,7 +150,7 @@ def main() -> None:
         if given.quick:
             draw(curves, folder / "growth.png")
             return
-    facts = record("growth", [], quick=False) | {"command": f"python benchmarks/growth.py{' --full' * given.full}"}
+    facts = record("growth", [], quick=False) | {"command": f"python -m benchmarks.growth{' --full' * given.full}"}
     facts.pop("rows")
     (RESULTS / "growth.json").write_text(json.dumps(facts | {"curves": curves}, indent=1) + "\n")
     draw(curves, RESULTS / "growth.png")

@@ -1,6 +1,6 @@
 """How the rate of a `swap` stream over 2.1 million combinations changes until `reach` records are known, and that it then stays.
 
-python benchmarks/long_stream.py [--records 90000] [--reach 65536]
+python -m benchmarks.long_stream [--records 90000] [--reach 65536]
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Adult (ARX's excerpt, eight quasi-identifiers, salary class as the secret), k = 
 the attack is right, how often the same guess is right about everybody who is suppressed, and the loss; then the same with
 `blind: true`, whose k must be larger, with t-closeness (t = 0.3), and with decoys (classes that keep every demand and are
 suppressed by chance), which lost.
-Run: OBORO_DATA=… python benchmarks/minimality.py [halves]
+Run: OBORO_DATA=… python -m benchmarks.minimality [halves]
 Each figure is of the whole table; the ranges are means ± 95 % over random halves of it. Writes
 `benchmarks/results/minimality.json`.
 """
@@ -136,7 +136,7 @@ def main() -> None:
         options, title = {"blind": True, "recoding": recoding}, f"k = {k}, l = 2, blind, {recoding}"
         rows += [say(title, run(table, k, **options), [run(part, k, **options) for part in drawn])]
     rows += [say(f"k = {k}, decoys {DECOYS:.0%}", with_decoys(table, k), []) for k in (20, 50)]
-    command = f"python benchmarks/minimality.py {halves}"
+    command = f"python -m benchmarks.minimality {halves}"
     RESULT.write_text(json.dumps({"command": command, "rows": rows}, indent=1) + "\n")
 
 

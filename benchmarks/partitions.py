@@ -1,6 +1,6 @@
 """What do partitions of a stream cost? Suppressed cells of all parts together, beside those of one stream, on Adult.
 
-    OBORO_DATA=… python benchmarks/partitions.py [--k 5] [--attributes 8] [--records 30000] [--mode count]
+    OBORO_DATA=… python -m benchmarks.partitions [--k 5] [--attributes 8] [--records 30000] [--mode count]
 
 Five attributes of the delay-free paper, or these and three more, 48,842 records, mode `swap`. By person: everybody is somebody
 else. By all quasi-identifiers: like goes to like.

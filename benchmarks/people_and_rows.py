@@ -1,6 +1,6 @@
 """How much longer a recipe takes where it counts people: k-anonymity of rows and of people, one after the other in one process.
 
-Run: python benchmarks/people_and_rows.py --rows 10000000
+Run: python -m benchmarks.people_and_rows --rows 10000000
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the time of a job goes: processor seconds of each phase, and of the loops inside, whichever thread runs them.
 
-    python benchmarks/phases.py table.csv recipe.yaml released.csv
+    python -m benchmarks.phases table.csv recipe.yaml released.csv
 
 Prints JSON. Loops run beside each other on all cores, so those of a phase can be more than its seconds on the clock.
 """

@@ -1,6 +1,6 @@
 """How long oboro takes to read and encode a CSV file, beside polars reading it to a frame, in one process.
 
-    python benchmarks/read_csv.py [--rows 1000000] [--columns 100] [--file PEOPLE.csv]
+    python -m benchmarks.read_csv [--rows 1000000] [--columns 100] [--file PEOPLE.csv]
 
 The table is the purchase history of `oboro synth purchases`. The two take turns, and the best of `--times` turns counts: what
 else runs on the machine disturbs both. Reading into oboro includes the dictionary encoding of every column; polars stops at a
@@ -22,9 +22,9 @@ from typing import Any
 
 import polars as pl
 
+from benchmarks.rows import record
 from oboro.io.files import read
 from oboro.io.output import write_blocks
-from oboro.papers.benchmark_rows import record
 from oboro.samples.purchases_table import purchases
 
 RESULT = Path(__file__).parent / "results" / "read_csv.json"

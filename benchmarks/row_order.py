@@ -1,6 +1,6 @@
 """What a known order tells about people, with rows kept and shuffled, and what shuffling costs.
 
-    python benchmarks/row_order.py [--seeds 50] [--rows 2000000] [--seconds 60] [--folder DIR]
+    python -m benchmarks.row_order [--seeds 50] [--rows 2000000] [--seconds 60] [--folder DIR]
 
 The attack: 400 people sorted by age and sex, released 5-anonymous and 2-diverse, as many tables as there are seeds. An attacker who
 knows everybody's age and sex takes a row that fits, where the row must stand. Whoever is left with fewer than 5 rows is narrowed.

@@ -1,6 +1,6 @@
 """What the search of levels costs where rules about sensitive values are asked, without reading, verifying and writing.
 
-    OBORO_DATA=FOLDER python benchmarks/sensitive_search.py [--times 3] [--only entropy] [--made-up] [--json FILE]
+    OBORO_DATA=FOLDER python -m benchmarks.sensitive_search [--times 3] [--only entropy] [--made-up] [--json FILE]
 
 Adult of ARX: each sensitive column in turn, the other eight are quasi-identifiers. `--made-up`: tables of other shapes instead,
 whose columns hang together. Processor seconds from the problem to the best levels, the least of `--times` runs, kernels compiled
@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.heuristics import made_up
+from benchmarks.lattice import ADULT, adult_table
+from benchmarks.rows import data_folder
 from oboro.decide.class_rules import Rule, closeness_rule, disclosure_rule, diversity_rule, likeness_rule
 from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import search
 from oboro.kernels import always_compiled
-from oboro.papers.benchmark_rows import data_folder
-from oboro.papers.compared.heuristics_bench import made_up
-from oboro.papers.lattice_bench import ADULT, adult_table
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 

@@ -1,6 +1,6 @@
 """Adult as a monthly delivery: who falls below k or l by the difference of two releases, and what it costs to prevent it.
 
-    OBORO_DATA=… python benchmarks/series.py > benchmarks/results/series.json
+    OBORO_DATA=… python -m benchmarks.series > benchmarks/results/series.json
 
 The first month has 20,000 people; then every month a share of them leaves, and as many come. Three ways: each month the levels
 of the first without regard to the months before, with the releases before as `earlier`, and with ledgers, so that people are known.

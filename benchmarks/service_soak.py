@@ -1,7 +1,7 @@
 """A service between two streams of a broker at full rate for some time, then killed: rate, memory, state, and its next start.
 
-    python benchmarks/service_soak.py --seconds 600 --broker nats --mode swap
-    python benchmarks/service_soak.py --seconds 600 --broker redis --mode window
+    python -m benchmarks.service_soak --seconds 600 --broker nats --mode swap
+    python -m benchmarks.service_soak --seconds 600 --broker redis --mode window
 
 A producer sends as fast as records come out; both streams keep the latest records only, so that the broker itself does not grow.
 What may grow in the service is bounded: `swap` by a horizon of 100,000 records, `window` by its 10,000. Written to
@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from oboro.papers.service.feeding import stamped
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
-from oboro.papers.service.measuring import RECIPE, bodies
+from benchmarks.brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
+from benchmarks.service import RECIPE, bodies, stamped
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.service_making import make_service
 from oboro.recipe.service.service_settings import ServiceSettings
@@ -57,7 +56,7 @@ def main() -> None:
         finally:
             broker.stop()
     command = (
-        f"python benchmarks/service_soak.py --seconds {given.seconds:g} --broker {given.broker} --mode {given.mode}"
+        f"python -m benchmarks.service_soak --seconds {given.seconds:g} --broker {given.broker} --mode {given.mode}"
     )
     whole = {"command": command, "machine": platform.platform(), **found}
     (RESULTS / f"service_soak_{given.broker}_{given.mode}.json").write_text(json.dumps(whole, indent=1) + "\n")

@@ -1,10 +1,10 @@
 """How large the state of a service is after many records, and how long it takes to save and to take up again.
 
-    python benchmarks/service_state.py --records 10000000
+    python -m benchmarks.service_state --records 10000000
 
 Written to benchmarks/results/service_state.json.
-Five attributes as in `oboro bench service` (7,840 combinations, some far more frequent than others). As many ids are remembered
-(`--id`) as the horizon says.
+Five attributes as in `python -m benchmarks service` (7,840 combinations, some far more frequent than others). As many
+ids are remembered (`--id`) as the horizon says.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from oboro.papers.service.measuring import DIFFERENT, NAMES, RECIPE
+from benchmarks.service import DIFFERENT, NAMES, RECIPE
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream_plan import StreamOptions, anonymizer
 from oboro.stream.service.record_ids import RecordIds
@@ -54,7 +54,7 @@ def main() -> None:
             looks.append(look(lambda: anonymizer(recipe, options), stream, ids, done, time.process_time() - began))
             next_look *= 10
     if given.horizon is None:
-        command = f"python benchmarks/service_state.py --records {given.records}"
+        command = f"python -m benchmarks.service_state --records {given.records}"
         whole = {"command": command, "over_records": looks}
         (Path(__file__).parent / "results/service_state.json").write_text(json.dumps(whole, indent=1) + "\n")
 

@@ -1,6 +1,6 @@
 """What a small job costs: CPU seconds of whole processes, beside importing NumPy and Arrow, in one run.
 
-    python benchmarks/small_job.py [--rows 1000] [--times 5] [--cold]
+    python -m benchmarks.small_job [--rows 1000] [--times 5] [--cold]
 
 Every command is run `--times` times, the commands in turn, and the least is taken: other work on the machine only adds. `--cold`
 also runs the jobs for the first time, with a copy of the package in which no kernel is compiled. Python's own bytecode is there, as

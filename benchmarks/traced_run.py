@@ -1,6 +1,6 @@
 """Which functions does a plain `oboro anonymize` enter? How many, in which rooms, and does any call lead back up?
 
-    python benchmarks/traced_run.py [--list]     a made-up table of 300 people with its recipe; with --list every function, in order
+    python -m benchmarks.traced_run [--list]     a made-up table of 300 people with its recipe; with --list every function, in order
 
 Counted are oboro's own functions, each once: also comprehensions, the bodies of classes (a module that is loaded for nothing shows)
 and compiled kernels, but no bodies of modules. A call from `io` or `techniques` into `recipe` would be a way back up: the exit code

@@ -1,6 +1,6 @@
 """What the page costs: until it is there, from a key to the redrawn answer on Adult, and other requests while a search runs.
 
-python benchmarks/web.py --data DIR   # a folder with arx-adult/
+python -m benchmarks.web --data DIR   # a folder with arx-adult/
 
 It is stored in `results/web.json`, and written into docs/web.md.
 """
@@ -25,7 +25,7 @@ import numpy as np
 import yaml
 from playwright.sync_api import sync_playwright
 
-from oboro.papers.benchmark_rows import record
+from benchmarks.rows import record
 
 RESULT, DOCS = Path(__file__).parent / "results/web.json", Path(__file__).parents[1] / "docs/web.md"
 GOALS = {
@@ -89,7 +89,7 @@ def main() -> None:
     server.terminate()
     server.wait(20)
     shutil.rmtree(work)
-    found = record("web", [], quick=False) | {"command": "python benchmarks/web.py --data DIR", "load": load} | found
+    found = record("web", [], quick=False) | {"command": "python -m benchmarks.web --data DIR", "load": load} | found
     found["holds"] = {name: bool(held(found)) for name, held in GOALS.items()}
     RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     page = DOCS.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """How often the owner of a centroid's first release can be guessed: places kept, and places exchanged.
 
-    python benchmarks/window_owner.py > benchmarks/results/window_owner.json
+    python -m benchmarks.window_owner > benchmarks/results/window_owner.json
 
 The attacker knows everybody's tuples, is even told who is in each group, and names the owner of the first place at which its
 centroid comes out. With `grow` the guess is the member farthest from the centroid, with `paper` the one whose greatest distance to
@@ -69,7 +69,7 @@ def main() -> None:
                         }
                     )  # fmt: skip
                     print(rows[-1], file=sys.stderr)
-    print(json.dumps({"command": "python benchmarks/window_owner.py", "rows": rows}, indent=1))
+    print(json.dumps({"command": "python -m benchmarks.window_owner", "rows": rows}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Writing a large file past the system's cache beside writing it as usual, synced, in turns.
 
-python benchmarks/write_direct.py [--megabytes 1024] [--times 4] [--folder .]
+python -m benchmarks.write_direct [--megabytes 1024] [--times 4] [--folder .]
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ COLOURS = (("make", "makes a release"), ("judge", "judges a release"), ("data", 
 
 ROOMS = {  # its colour and what it holds
     "app": ("skin", "the command line: one thin file a command"),
-    "papers": ("skin", "oboro bench: what only reproduces papers"),
     "engines": ("plan", "the same recipe where the data is: Spark, DuckDB"),
     "explorer": ("plan", "a session on one table: what each promise costs"),
     "recipe": ("plan", "the plan and its verbs: run, stream, evaluate"),

@@ -50,10 +50,6 @@ The language of messages and reports: en or ja. Without it, that of the system.
 .B OBORO_CACHE
 The folder for compiled kernels.
 .TP
-.B OBORO_DATA
-The folder with real data for
-.BR "oboro bench" .
-.TP
 .B OBORO_SHOW_VALUES
 1: errors show the values of the data that they speak of.
 .PP

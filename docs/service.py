@@ -1,9 +1,9 @@
 """Writes the figures of services into docs/service.md, between their marks.
 
-oboro bench service --output benchmarks/results     100 kills of each broker and all costs, ten minutes; --full kills 10,000 times
-python benchmarks/service_soak.py --seconds 600 --broker nats --mode swap
-python benchmarks/service_soak.py --seconds 600 --broker redis --mode window
-python benchmarks/service_state.py --records 10000000
+python -m benchmarks service --output benchmarks/results   100 kills of each broker, all costs, ten minutes; --full: 10,000 kills
+python -m benchmarks.service_soak --seconds 600 --broker nats --mode swap
+python -m benchmarks.service_soak --seconds 600 --broker redis --mode window
+python -m benchmarks.service_state --records 10000000
 python docs/service.py
 """
 

@@ -89,3 +89,8 @@ def test_only_the_decorator_calls_numba():
         if not is_kernel_module(name_of(file)) and any(name.split(".")[0] == "numba" for name in imported(file))
     ]
     assert not found
+
+
+def test_the_package_does_not_import_its_benchmarks():
+    found = [name_of(file) for file in FILES if any(name.split(".")[0] == "benchmarks" for name in imported(file))]
+    assert not found

@@ -16,15 +16,15 @@ import yaml
 from packaging.requirements import Requirement
 from tests.source_code import nodes as nodes_of
 
-from oboro import papers
+from benchmarks import registry
 from oboro.errors import UsageError
-from oboro.papers.plots import pictures
 from oboro.system.extras import EXTRA_OF
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PART_OF = {"pydantic-core": "pydantic", "py4j": "pyspark", "llvmlite": "numba"}  # pinned by the one that it is part of
 DATABASES = ("postgresql", "sqlite", "duckdb")  # whose drivers are imported when a table is in one
+BENCHMARKS = {*(ROOT / "benchmarks").rglob("*.py")}
 YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
 TOOLS = {  # what is run, or imported by something else
     *("basedpyright", "import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
@@ -63,7 +63,7 @@ def imported(paths: Iterable[Path]) -> set[str]:
     modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
     modules |= {brought for node in nodes if (brought := _brought(node))}
-    tops = {module.split(".")[0] for module in modules} - sys.stdlib_module_names - {"oboro", "tests"}
+    tops = {module.split(".")[0] for module in modules} - sys.stdlib_module_names - {"oboro", "tests", "benchmarks"}
     found = {packages().get(top, plain(top)) for top in tops}
     return {PART_OF.get(name, name) for name in found}
 
@@ -82,25 +82,24 @@ def files(room: str = "") -> set[Path]:
 
 def test_what_the_code_imports_is_declared() -> None:
     others = declared("dp", "spark", "stores", *PARTS, *DATABASES, *EXTRAS)
-    assert imported(files() - files("papers") - files("app/web")) - YOURS <= declared() | others
-    assert imported(files("papers")) <= declared() | declared("bench", *EXTRAS)
+    assert imported(files() - files("app/web")) - YOURS <= declared() | others
     assert imported(files("app/web")) <= declared() | declared("web", "excel")
 
 
 def test_what_is_declared_is_imported() -> None:
-    assert declared() <= imported(files() - files("papers"))
+    assert declared() <= imported(files())
     assert declared("dp") <= imported(files("techniques") | files("decide"))
-    assert declared(*PARTS) <= imported(files() - files("papers"))
-    assert declared("bench") - TOOLS - declared("science") <= imported(files("papers"))
+    assert declared(*PARTS) <= imported(files())
+    assert declared("bench") - TOOLS - declared("science") <= imported(BENCHMARKS)
     assert declared("web") <= imported(files("app/web"))
     assert declared("spark") <= imported(files("engines"))
 
 
 def test_what_the_tests_import_is_declared() -> None:
-    tests = {*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")}
-    beside = {plain(path.stem) for path in (ROOT / "benchmarks" / "scoreboard").glob("*.py")}
-    assert imported(tests) - beside <= declared() | declared("dev", "web", *PARTS)
-    assert declared("dev") - TOOLS <= imported(tests | files("papers")) | declared(*EXTRAS)
+    tests = {*(ROOT / "tests").rglob("*.py")}
+    assert imported(tests) <= declared() | declared("dev", "web", *PARTS)
+    assert imported(BENCHMARKS) <= declared() | declared("dev", "bench", "web", *PARTS)
+    assert declared("dev") - TOOLS <= imported(tests | BENCHMARKS) | declared(*EXTRAS)
     assert declared(*EXTRAS) <= declared("dev")
 
 
@@ -120,9 +119,9 @@ def test_the_lock_files_hold_what_is_declared(lock: str, extras: list[str]) -> N
 
 
 def test_benchmarks_without_altair_say_so_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"altair.*oboro\[bench\]"):
-        papers.run("histogram", quick=True, output=tmp_path / "out")
+        registry.run("histogram", quick=True, output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -1,6 +1,6 @@
 """Every goal of speed in one go, beside what was measured on this machine.
 
-    python benchmarks/scoreboard [--only NAME ...] [--scale 0.01] [--minutes 25] [--folder DIR]
+    python -m benchmarks.scoreboard [--only NAME ...] [--scale 0.01] [--minutes 25] [--folder DIR]
 
 Each part is a process of its own that is ended when its time is up, so that nothing hangs and no part has the memory of another.
 What needs more disk, memory or time than there is, is left out, and the file says so. Prints each line as it is measured and
@@ -25,9 +25,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from measured_line import Place
-
-from oboro.papers.benchmark_rows import record
+from benchmarks.rows import record
+from benchmarks.scoreboard.measured_line import Place
 
 RESULTS = Path(__file__).parent.parent / "results"
 # Where each part is, how much of the disk and of memory it needs, in GB, and after how many seconds it is ended.
@@ -72,7 +71,7 @@ def main() -> None:
                     write(fact)
             print(f"{part}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     if given.scale == 1:
-        from picture import draw
+        from benchmarks.scoreboard.picture import draw
 
         draw(json.loads((RESULTS / "scoreboard.json").read_text())["lines"], RESULTS / "scoreboard.png")
 
@@ -80,7 +79,7 @@ def main() -> None:
 def measure_here(part: str, place: Place) -> None:
     """The lines of one part, printed as they are known."""
     room, _, name = PARTS[part][0].partition(".")
-    for line in getattr(import_module(room), name)(place):
+    for line in getattr(import_module(f"benchmarks.scoreboard.{room}"), name)(place):
         load = round(os.getloadavg()[0], 1)
         print(json.dumps({"part": part, **line.as_dict(), "load": load}, ensure_ascii=False), flush=True)
 
@@ -100,7 +99,7 @@ def measured(part: str, place: Place, seconds: float) -> Iterator[dict[str, Any]
 def in_a_process(part: str, place: Place, seconds: float) -> Iterator[dict[str, Any]]:
     """The lines of one part from a process of its own; returns what ended it too early."""
     words = ["--part", part, "--scale", str(place.scale), "--folder", str(place.folder)]
-    command = [sys.executable, str(Path(__file__).parent), *words]
+    command = [sys.executable, "-m", "benchmarks.scoreboard", *words]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     late = threading.Event()
 
@@ -151,7 +150,7 @@ def write(fact: dict[str, Any]) -> None:
     same = {fact["work"], fact["part"]}  # that a part was left out is no longer so
     lines = [one for one in lines if one["work"] not in same and one["part"] in PARTS] + [fact]
     lines.sort(key=lambda one: order.index(one["part"]))
-    facts = record("scoreboard", [], quick=False) | {"command": "python benchmarks/scoreboard"}
+    facts = record("scoreboard", [], quick=False) | {"command": "python -m benchmarks.scoreboard"}
     facts.pop("rows")
     path.write_text(json.dumps(facts | {"lines": lines}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
-from measured_line import Place, program, run
 
+from benchmarks.scoreboard.measured_line import Place, program, run
 from oboro.samples.purchases_table import purchases
 
 __all__ = ["forget", "made"]

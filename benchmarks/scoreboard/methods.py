@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from measured_line import Line, Place
 
+from benchmarks import concealment as concealment_bench
+from benchmarks import delay_free as delay_free_bench
+from benchmarks import lattice as lattice_bench
+from benchmarks import service as service_bench
+from benchmarks import window as window_bench
+from benchmarks.brokers import LocalNats, LocalRedis
+from benchmarks.rows import data_folder
+from benchmarks.scoreboard.measured_line import Line, Place
+from benchmarks.service import warm_measured
 from oboro.decide.concealment.people import People
 from oboro.decide.microaggregation.mdav import mdav
 from oboro.decide.space import Space
-from oboro.papers import concealment_bench, delay_free_bench, lattice_bench
-from oboro.papers.benchmark_rows import data_folder
-from oboro.papers.service import service_bench
-from oboro.papers.service.local_brokers import LocalNats, LocalRedis
-from oboro.papers.service.measuring import warm_measured
-from oboro.papers.window import window_bench
 from oboro.table.dataset import Column, Dataset
 
 __all__ = ["adult_searches", "concealment", "microaggregation", "searches", "service", "streams", "windows"]

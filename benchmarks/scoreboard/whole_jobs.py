@@ -10,10 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from made_tables import forget, made
-from measured_line import Cost, Line, Place, program, run
-
 import oboro
+from benchmarks.scoreboard.made_tables import forget, made
+from benchmarks.scoreboard.measured_line import Cost, Line, Place, program, run
 
 __all__ = ["anonymized", "large_csv", "large_parquet", "largest_csv", "small_jobs"]
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-from made_tables import forget, made
-from measured_line import Cost, Line, Place
-from whole_jobs import anonymized
+
+from benchmarks.scoreboard.made_tables import forget, made
+from benchmarks.scoreboard.measured_line import Cost, Line, Place
+from benchmarks.scoreboard.whole_jobs import anonymized
 
 __all__ = ["wide_tables"]
 

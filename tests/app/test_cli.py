@@ -17,7 +17,7 @@ from tests.command_line import call
 from tests.recipe.six_people import PEOPLE, RECIPE
 
 from oboro.app.commands.all_commands import app
-from oboro.errors import FileError, UsageError
+from oboro.errors import FileError
 from oboro.recipe.recipe import Recipe
 
 
@@ -214,25 +214,6 @@ def test_hierarchy_previews_and_saves(folder: Path, monkeypatch: pytest.MonkeyPa
     levels = json.loads(printed("hierarchy", "people.csv", "age", "--spec", "{csv: age.csv}", "--json"))["levels"]
     assert [level["labels"] for level in levels] == [6, 2, 2, 1]
     assert json.loads(printed("hierarchy", "people.csv", "age", "--json"))["proposed"]
-
-
-def test_bench_lists_the_benchmarks() -> None:
-    listed = printed("bench", "--list")
-    assert [line.split()[0] for line in listed.splitlines()] == [
-        "concealment",
-        "delay-free",
-        "heuristics",
-        "histogram",
-        "lattice",
-        "local",
-        "service",
-        "soak",
-        "spark",
-        "window",
-    ]
-    done = call("bench")
-    assert done.code == UsageError.exit_code
-    assert "oboro bench --list shows all" in done.err
 
 
 def test_schema_is_json() -> None:

@@ -25,7 +25,7 @@ def completed(*typed: str) -> list[str]:
 def test_commands_options_and_words_are_completed() -> None:
     assert completed("oboro", "an") == ["anonymize"]
     assert completed("oboro", "anonymize", "--rec") == ["--recipe"]
-    assert completed("oboro", "bench", "h") == ["heuristics", "histogram"]
+    assert completed("oboro", "warm") == ["warm-up"]
 
 
 def test_the_words_are_those_that_are_taken(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tests.drawing import picks
 from tests.naive.concealment import cheapest_matchings, cheapest_pairs, cheapest_regular, distance, unproved
 from typer.testing import CliRunner
 
+from benchmarks.concealment import adult, greedy_groups, group_design, optimal_pairs, rows, sample
 from oboro.app.commands.all_commands import app
 from oboro.attacks import concealment_linkage
 from oboro.decide.concealment.annealing import annealed
@@ -28,8 +29,6 @@ from oboro.decide.concealment.methods import METHODS, DesignSearch
 from oboro.decide.concealment.people import People
 from oboro.decide.concealment.similar_tiles import SimilarTiles
 from oboro.errors import InputError, PromiseError, UsageError
-from oboro.papers.compared.complete_anonymity import greedy_groups, group_design, optimal_pairs
-from oboro.papers.concealment_bench import adult, rows, sample
 from oboro.recipe.evaluation import concealment_attacks
 from oboro.recipe.recipe import Recipe
 from oboro.table.dataset import Dataset

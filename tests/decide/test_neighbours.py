@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive import window as naive
 
+from benchmarks.window_kernels import occupancy
 from oboro.decide.neighbours import LiveIndex, SearchPlan
 from oboro.decide.neighbours.search_plan import anchors_of
 from oboro.errors import UsageError
-from oboro.papers.window.kernels import occupancy
 
 SPLITS = [[25, 25, 25, 25], [22, 28, 28, 22], [10, 20, 70], [1, 1]]
 

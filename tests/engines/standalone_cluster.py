@@ -14,7 +14,7 @@ from pathlib import Path
 import pyspark
 from tests.engines.python_workers import below, command
 
-from oboro.papers.service.local_brokers import free_port
+from benchmarks.brokers import free_port
 
 OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 

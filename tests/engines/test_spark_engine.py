@@ -18,13 +18,13 @@ from tests.engines.python_workers import Killer
 from tests.engines.test_bounded_driver import RECIPES, bounded, told
 from tests.io.places.servers import s3_server
 
+from benchmarks.brokers import free_port
 from oboro.engines import anonymize_place
 from oboro.engines.spark_session import SETTINGS, quietly
 from oboro.errors import InputError, OboroError, SingledOutError
 from oboro.io.files import read
 from oboro.io.places.file_systems import file_system
 from oboro.io.places.place_names import as_place
-from oboro.papers.service.local_brokers import free_port
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="no Java here: Spark needs 17 or newer"),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from oboro.papers.service.kills.trial import RECIPE, people
-from oboro.papers.service.local_brokers import LocalBroker
+from benchmarks.brokers import LocalBroker
+from benchmarks.kills import RECIPE, people
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.service_making import make_service
 from oboro.recipe.service.service_settings import ServiceSettings

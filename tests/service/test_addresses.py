@@ -10,9 +10,9 @@ import pytest
 from tests.command_line import call
 from tests.service.brokers_here import service
 
+from benchmarks.kills import RECIPE
 from oboro.errors import FileError, UsageError
 from oboro.io.brokers.brokers import broker_of, open_place
-from oboro.papers.service.kills.trial import RECIPE
 from oboro.recipe.service.service_settings import ServiceSettings
 
 

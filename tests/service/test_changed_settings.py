@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.service.brokers_here import BODIES, serve, service
 
+from benchmarks.kills import RECIPE
 from oboro.errors import ConflictError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.nats_stream import NatsSource
-from oboro.papers.service.kills.trial import RECIPE
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
 from oboro.stream.service.starting import check_state
 

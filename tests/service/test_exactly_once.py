@@ -11,10 +11,9 @@ import pytest
 from tests.command_line import call
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 
+from benchmarks.brokers import LocalBroker, LocalNats, LocalRedis
+from benchmarks.kills import RECIPE, kill_often
 from oboro.errors import ConflictError, FileError
-from oboro.papers.service.kills.killing import kill_often
-from oboro.papers.service.kills.trial import RECIPE
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.service_making import make_service
 from oboro.recipe.service.service_settings import ServiceSettings

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.service.brokers_here import BODIES, running, serve, service
 
+from benchmarks.brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
+from benchmarks.kills import taken_over
 from oboro.io.brokers.brokers import open_place
-from oboro.papers.service.fail_over import taken_over
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
 from oboro.stream.service.service_plan import ServicePlan
 
 LEASE = 0.6
@@ -26,7 +26,7 @@ def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_a_standby_takes_over_and_publishes_nothing_twice(broker: LocalBroker, tmp_path: Path) -> None:
-    """The time is measured by `oboro bench service`: here other tests take the processor."""
+    """The time is measured by `python -m benchmarks service`: here other tests take the processor."""
 
     def lead() -> None:
         service(broker.place("PEOPLE"), broker.place("OUT"), lease=LEASE, once=False).run()

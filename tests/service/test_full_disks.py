@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.service.brokers_here import BODIES, service
 
+from benchmarks.kills import with_poison
 from oboro.errors import FileError, UsageError
-from oboro.papers.service.kills.trial import with_poison
 from oboro.stream.runner.endpoints import StreamOutput
 from oboro.stream.runner.state_folder import StateFolder
 

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 
+from benchmarks.brokers import LocalNats
+from benchmarks.kills import RECIPE
 from oboro.errors import InputError, UsageError
-from oboro.papers.service.kills.trial import RECIPE
-from oboro.papers.service.local_brokers import LocalNats
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream_plan import StreamOptions, anonymizer
 from oboro.stream.service.bodies import body_form

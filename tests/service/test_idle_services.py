@@ -17,12 +17,20 @@ from typing import Any
 import pytest
 from tests.service.brokers_here import BODIES, running, service
 
+from benchmarks.brokers import (
+    LocalBroker,
+    LocalKafka,
+    LocalMqtt,
+    LocalNats,
+    LocalRabbitmq,
+    LocalRedis,
+    ended,
+    forked,
+    free_port,
+    wait_until,
+)
 from oboro.errors import BrokerError
 from oboro.io.brokers import kafka_topic
-from oboro.papers.service.feeding import wait_until
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked, free_port
-from oboro.papers.service.local_rabbitmq import LocalRabbitmq
-from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 from oboro.stream.service.health_page import health_page
 from oboro.stream.service.service import Service
 

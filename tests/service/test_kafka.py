@@ -21,13 +21,11 @@ from hypothesis import strategies as st
 from tests.service.brokers_here import BODIES, all_records, running, serve, service
 from tests.service.certificates import TlsFront, make_certificates
 
+from benchmarks.brokers import LocalKafka, ended, forked
+from benchmarks.kills import RECIPE, taken_over
 from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.key_fields import KeyFields
-from oboro.papers.service.fail_over import taken_over
-from oboro.papers.service.kills.trial import RECIPE
-from oboro.papers.service.local_brokers import ended, forked
-from oboro.papers.service.threaded_brokers import LocalKafka
 
 LEASE = 1.0  # seconds
 HANDSHAKE = struct.pack(">h", 17)

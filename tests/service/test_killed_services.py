@@ -14,13 +14,10 @@ import pytest
 from tests.service.brokers_here import BODIES, all_records, running, serve
 from tests.service.certificates import TlsFront, make_certificates
 
+from benchmarks.brokers import LocalBroker, LocalKafka, LocalMqtt, LocalRabbitmq, ended, forked
+from benchmarks.kills import RECIPE, kill_often
 from oboro.errors import BrokerError, ConflictError, FileError, OboroError, UsageError
 from oboro.io.brokers.brokers import open_place
-from oboro.papers.service.kills.killing import kill_often
-from oboro.papers.service.kills.trial import RECIPE
-from oboro.papers.service.local_brokers import LocalBroker, ended, forked
-from oboro.papers.service.local_rabbitmq import LocalRabbitmq
-from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.service_making import check_service, make_service
 from oboro.recipe.service.service_settings import ServiceSettings

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from tests.service.brokers_here import BODIES, running, service
 
+from benchmarks.brokers import LocalBroker, LocalRedis, wait_until
+from benchmarks.kills import with_poison
 from oboro.errors import UsageError
-from oboro.papers.service.feeding import wait_until
-from oboro.papers.service.kills.trial import with_poison
-from oboro.papers.service.local_brokers import LocalBroker, LocalRedis
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import oboro.stream
+from benchmarks.brokers import free_port
 from oboro.errors import OboroError
-from oboro.papers.service.local_brokers import free_port
 from oboro.stream.delay_free import generating_modes
 from oboro.stream.runner.endpoints import StopRequest
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 
-from oboro.papers.service.kills.cutting_proxy import CuttingProxy
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
+from benchmarks.brokers import CuttingProxy, LocalBroker, LocalNats, LocalRedis
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.service.brokers_here import BODIES, running, serve
 
+from benchmarks.brokers import LocalNats, LocalRedis
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
 from oboro.io.brokers.brokers import open_place
-from oboro.papers.service.local_brokers import LocalNats, LocalRedis
 
 
 @pytest.fixture(scope="module")

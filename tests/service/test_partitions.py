@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.service.brokers_here import service
 
+from benchmarks.kills import people
 from oboro.app.cli import main
 from oboro.errors import UsageError
-from oboro.papers.service.kills.trial import people
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.partition_price import expected_price, measured_price
 from oboro.recipe.service.service_settings import ServiceSettings

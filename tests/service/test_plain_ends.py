@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.service.brokers_here import BODIES, ROWS, serve, service
 
+from benchmarks.kills import RECIPE
 from oboro.errors import FileError, UsageError
-from oboro.papers.service.kills.trial import RECIPE
 from oboro.recipe.service.service_making import check_service
 from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.stream.runner.endpoints import StopRequest

@@ -14,11 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.service.brokers_here import BODIES, running, serve, service
 
+from benchmarks.brokers import LocalBroker, LocalKafka, LocalNats, LocalRedis, ended, forked, wait_until
 from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.brokers import open_place
-from oboro.papers.service.feeding import wait_until
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
-from oboro.papers.service.threaded_brokers import LocalKafka
 
 
 @pytest.fixture(scope="module")

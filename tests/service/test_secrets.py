@@ -11,9 +11,8 @@ import pytest
 from tests.service.brokers_here import BODIES, running, serve
 from tests.service.certificates import TlsFront, make_certificates
 
+from benchmarks.brokers import LocalMqtt, LocalNats, LocalRedis, ended, forked
 from oboro.errors import BrokerError, FileError, OboroError
-from oboro.papers.service.local_brokers import LocalNats, LocalRedis, ended, forked
-from oboro.papers.service.threaded_brokers import LocalMqtt
 
 pytestmark = pytest.mark.skipif(which("openssl") is None, reason="no openssl to make certificates with")
 

@@ -21,10 +21,10 @@ import msgspec
 import pytest
 from tests.service.brokers_here import BODIES, ROWS, running, service
 
+from benchmarks.brokers import LocalBroker, LocalRedis, free_port
+from benchmarks.kills import RECIPE
 from oboro.app.cli import main
 from oboro.errors import OboroError, UsageError
-from oboro.papers.service.kills.trial import RECIPE
-from oboro.papers.service.local_brokers import LocalBroker, LocalRedis, free_port
 from oboro.recipe.recipe import Recipe
 from oboro.stream import DelayFree
 from oboro.stream.service.health_page import health_page

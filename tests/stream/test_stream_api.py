@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from benchmarks.delay_free import COLUMNS, _adult, _correlated
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.papers.delay_free_bench import COLUMNS, _adult, _correlated
 from oboro.stream import DelayFree
 from oboro.verifier.stream_check import Pairing, candidates, verify_stream
 

@@ -230,7 +230,7 @@ def test_the_line_density_by_hand() -> None:
 def test_the_line_density_is_nearer_to_the_truth(method: Any, most: float) -> None:
     """KL(truth ‖ density) on the three mixtures of the paper, n = 1,000, k = 5, as a part of the uniform one's: at most
     0.7 by BIC; about the same where intervals are many and small."""
-    from oboro.papers.histogram_bench import MIXTURES, true_divergence
+    from benchmarks.histogram import MIXTURES, true_divergence
 
     rng = np.random.default_rng(11)
     loss: dict[str, list[float]] = {"uniform": [], "linear": []}

@@ -23,9 +23,8 @@ from oboro.text import Message
 
 __all__ = ["EngineRelease", "Phases", "Seal"]
 
-WORTH_IT = (
-    200_000_000  # rows below which a cluster is not worth it: an estimate, `oboro bench spark` measures smaller tables
-)
+# Rows below which a cluster is not worth it: an estimate, `python -m benchmarks spark` measures smaller tables.
+WORTH_IT = 200_000_000
 
 
 @dataclass

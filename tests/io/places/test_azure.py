@@ -15,10 +15,10 @@ import pytest
 from pyarrow.fs import FileSelector
 
 import oboro
+from benchmarks.brokers import free_port
 from oboro.errors import FileError
 from oboro.io.places.file_systems import file_system
 from oboro.io.places.place_names import as_place
-from oboro.papers.service.local_brokers import free_port
 
 PROGRAM = shutil.which("azurite-blob")
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no azurite here, Azure's emulator from npm")

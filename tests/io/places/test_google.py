@@ -15,12 +15,12 @@ import pytest
 from pyarrow.fs import FileSelector
 
 import oboro
+from benchmarks.brokers import free_port
 from oboro.engines import anonymize_place
 from oboro.errors import FileError
 from oboro.io.places import file_systems
 from oboro.io.places.file_systems import file_system
 from oboro.io.places.place_names import as_place
-from oboro.papers.service.local_brokers import free_port
 
 RECIPE = oboro.Recipe(
     attributes={"age": {"role": "quasi"}, "note": {"role": "other"}}, steps=[{"k_anonymize": {"k": 2}}]

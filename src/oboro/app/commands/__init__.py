@@ -21,7 +21,6 @@ COMMANDS = {  # in the order of the help; a function of the same name is in the 
     "evaluate": "oboro.app.evaluate",
     "hierarchy": "oboro.app.hierarchy",
     "synth": "oboro.app.made_up.synth",
-    "bench": "oboro.app.bench",
     "schema": "oboro.app.schema",
     "stream": "oboro.app.streams.stream",
     "web": "oboro.app.web.web",

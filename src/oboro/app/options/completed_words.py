@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["benches", "engines", "kinds", "modes"]
+__all__ = ["engines", "kinds", "modes"]
 
 
 def _of(words: tuple[str, ...], incomplete: str) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]
-
-
-def benches(incomplete: str) -> list[str]:
-    """The benchmarks whose names begin so.
-
-    >>> benches("h")
-    ['heuristics', 'histogram']
-    """
-    from oboro.papers import BENCHES
-
-    return _of(tuple(one.replace("_", "-") for one in BENCHES), incomplete)
 
 
 def engines(incomplete: str) -> list[str]:

@@ -1,1 +1,0 @@
-"""What our methods are compared with: plainest means, complete anonymity, public packages."""

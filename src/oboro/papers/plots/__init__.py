@@ -1,1 +1,0 @@
-"""The figures of the papers, drawn again from our rows."""

@@ -1,1 +1,0 @@
-"""Services and brokers that are killed, and what is found wrong afterwards."""

@@ -1,1 +1,0 @@
-"""Windowed microaggregation of a stream: the experiments of its paper."""
