@@ -1,7 +1,8 @@
 """A private folder for files that must not outlive their process: nobody else may read it, and it goes with its owner.
 
-A process that ends by `kill -9` cannot remove anything. The system lets go of its lock, though, so that the next one sweeps what
-was left. Every owner on a machine has one folder under the system's temporary one, and in it one for each process.
+A process that ends by `kill -9` or by an abort cannot remove anything. A second process that waits for its end does (`watch`).
+Where that was killed too, the system has let go of the folder's lock, and the next process sweeps what was left. Every owner on a
+machine has one folder under the system's temporary one, and in it one for each process.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from multiprocessing.spawn import get_executable
 from pathlib import Path
 
 from oboro.errors import FileError
@@ -35,6 +38,26 @@ class ScratchFolder:
         self.swept = sum(map(_swept, _others(home)))
         self.path, self._lock = _held(home)
         self._closed = False
+        self._watcher: subprocess.Popen[bytes] | None = None
+
+    def watch(self) -> None:
+        """Start a process that removes the folder when this one has ended without `close`."""
+        self._watcher = subprocess.Popen(
+            [get_executable(), "-I", "-S", str(Path(__file__).with_name("folder_watcher.py")), str(self.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self.path.parent.parent,  # it keeps nothing else in use
+            start_new_session=True,  # Ctrl-C and the end of a terminal go to this process only
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+
+    def remove_too(self, path: Path) -> None:
+        """Let the watcher remove a file that lies elsewhere as well."""
+        if self._watcher is not None and self._watcher.stdin is not None:
+            with suppress(OSError):  # it was killed
+                self._watcher.stdin.write(os.fsencode(path) + b"\n")
+                self._watcher.stdin.flush()
 
     def file(self, ending: str = "") -> Path:
         """The name of a new file in it; nothing of it comes from a user but its ending."""
@@ -52,6 +75,8 @@ class ScratchFolder:
             self._closed = True
             shutil.rmtree(self.path, ignore_errors=True)
             self._lock.release()
+            if self._watcher is not None:
+                self._watcher.communicate()  # it finds nothing to do, and ends
 
 
 def _held(home: Path) -> tuple[Path, FileLock]:

@@ -168,8 +168,51 @@ def started(folder: Path) -> tuple[subprocess.Popen[str], str, str]:
     return process, found[1], found[2]
 
 
-def test_kill_leaves_no_raw_file_after_the_next_start_and_nothing_is_logged(tmp_path: Path) -> None:
-    """A real process: killed with an upload in its folder; the next one sweeps it, and leaves nothing when it is asked to end."""
+def assert_empties(home: Path) -> None:
+    """Nothing is left in a folder before long."""
+    end = time.monotonic() + 20
+    while list(home.iterdir()):
+        assert time.monotonic() < end, list(home.iterdir())
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGABRT", "SIGSEGV"])
+def test_a_watched_folder_goes_with_its_process(tmp_path: Path, name: str) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "elsewhere.html").touch()
+    program = f"""
+import os, resource, signal
+from pathlib import Path
+from oboro.system.scratch_folder import ScratchFolder
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+folder = ScratchFolder("web", Path({str(tmp_path)!r}))
+folder.watch()
+folder.remove_too(Path({str(tmp_path / "elsewhere.html")!r}))
+(folder.folder() / "raw.csv").write_text("Hanako Secret")
+print(folder.path.exists(), flush=True)
+os.kill(os.getpid(), signal.{name})
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("True\n", -getattr(signal, name))
+    assert_empties(tmp_path / f"oboro-web-{os.getuid()}")
+    end = time.monotonic() + 20
+    while (tmp_path / "elsewhere.html").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_folder_that_is_closed_leaves_no_watcher(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    folder = ScratchFolder("web", tmp_path)
+    folder.watch()
+    folder.close()
+    assert folder._watcher is not None
+    assert folder._watcher.returncode == 0
+    assert not folder.path.exists()
+
+
+def test_kill_leaves_no_raw_file_and_nothing_is_logged(tmp_path: Path) -> None:
+    """A real process: killed with an upload in its folder; the next one leaves nothing either when it is asked to end."""
     tmp_path.chmod(0o700)
     process, url, token = started(tmp_path)
     headers = {"x-oboro-token": token, "x-oboro-name": "secret-name.csv"}
@@ -178,8 +221,8 @@ def test_kill_leaves_no_raw_file_after_the_next_start_and_nothing_is_logged(tmp_
     assert any(b"Hanako Secret" in one.read_bytes() for one in home.rglob("*.csv"))
     process.send_signal(signal.SIGKILL)
     said = process.communicate(timeout=20)
+    assert_empties(home)
     process, url, token = started(tmp_path)
-    assert not list(home.rglob("*.csv"))
     body = Request(
         f"{url}/api/ask/no-such-question-Hanako", data=b"{}", headers={"x-oboro-token": token}, method="POST"
     )

@@ -33,6 +33,7 @@ class AddressFile:
         path = self._scratch.file(".html")
         if SNAPS.is_dir() and os.access(Path.home(), os.W_OK):
             path = Path.home() / f"oboro-{secrets.token_hex(8)}.html"
+            self._scratch.remove_too(path)
         with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
             file.write(PAGE.format(url=escape(url)))
         self._path = path

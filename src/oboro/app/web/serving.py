@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import signal
 import socket
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oboro.app.web.address_file import AddressFile
 from oboro.app.web.desk import Desk
@@ -41,6 +43,54 @@ class _Quiet(uvicorn.Server):
         finally:
             for one, handler in before.items():
                 signal.signal(one, handler)
+
+
+MOST_CONNECTIONS = 64  # a browser opens six
+HEADER_SECONDS = 10.0  # for the first line and the headers of a request
+
+
+class _Limited(H11Protocol):
+    """A connection that has to ask in time. Of many that ask nothing the oldest is closed, so that they keep nobody out.
+
+    A request that is being answered is left alone: those that take long have the token.
+    """
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room for this connection."""
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._wait()
+        if len(self.connections) > MOST_CONNECTIONS:
+            others = (one for one in self.connections if isinstance(one, _Limited))
+            oldest = min((one for one in others if one._idle), key=lambda one: one._since)
+            self.connections.discard(oldest)
+            oldest.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        super().connection_lost(exc)
+        if self._late is not None:
+            self._late.cancel()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._wait()
+
+    @property
+    def _idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+        self._late = self.loop.call_later(HEADER_SECONDS, self._close_late)
+
+    def _close_late(self) -> None:
+        if self._idle:
+            self.transport.close()
 
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -76,12 +126,13 @@ def page_server(
     listening = _listening(host, port)
     scratch = ScratchFolder("web", above)
     try:
+        scratch.watch()
         number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
         desk = Desk(scratch, root, most_bytes)
         address_file = AddressFile(scratch)
         app = page_app(desk, token, allowed_hosts(host, number), address_file.remove)
         # Nothing of a request is logged: no address, no header, no trace of an error.
-        config = uvicorn.Config(app, access_log=False, log_config=None, lifespan="off", server_header=False,
+        config = uvicorn.Config(app, http=_Limited, access_log=False, log_config=None, lifespan="off", server_header=False,
                                 date_header=False, timeout_graceful_shutdown=2)  # fmt: skip
         shown = f"[{host}]" if ":" in host else host
         url = f"http://{shown}:{number}/#token={token}"
