@@ -22,7 +22,7 @@ from pathlib import Path
 from oboro.system.private_file import LOCKS_LET_READ, hold_output, open_private, take
 from oboro.text import Message
 
-__all__ = ["Draft", "draft_name", "is_named", "remove", "share_file", "sweep", "tell_when_swept", "umask"]
+__all__ = ["Draft", "draft_name", "is_named", "remove", "share_file", "sweep", "tell", "tell_when_swept", "umask"]
 
 FINISHING = 0.5  # seconds: a table that has just got its name is held for a moment longer by its writer
 NAME_BYTES = 100  # of the file that a draft is of: what stands behind it must fit into a name too
@@ -42,6 +42,11 @@ def tell_when_swept(tell: Callable[[Message], object]) -> None:
     """Say what was swept, in this process, by `tell`; without it, it goes to the log of `oboro`."""
     global _tell
     _tell = tell
+
+
+def tell(said: Message) -> None:
+    """Say what was done to files beside what was asked for, as `tell_when_swept` has set it."""
+    _tell(said)
 
 
 @dataclass

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Set
+from collections.abc import Callable, Set
 from pathlib import Path
+from typing import Literal
 
-__all__ = ["is_trusted_file", "is_trusted_folder", "make_private", "why_not_trusted"]
+__all__ = ["is_trusted_file", "is_trusted_folder", "make_private", "mend_private", "why_not_trusted"]
 
 OWNERS_KNOWN = hasattr(os, "getuid")
 
@@ -78,3 +79,35 @@ def make_private(folder: Path) -> bool:
     except OSError:
         return False
     return is_trusted_folder(folder) and os.access(folder, os.W_OK | os.X_OK)
+
+
+def mend_private(
+    folder: Path, own: Callable[[str], bool]
+) -> Literal["private", "mended", "owner", "mode", "shared", "planted"]:
+    """Let nobody but its owner enter an existing folder for raw values, and return `private`, `mended` or why that cannot be.
+
+    `own` tells by its name whether a file is one of those for which the folder is. A folder with other files (`shared`) is not
+    changed: it may be a home folder, or /tmp. `planted`: others could write there, and a file is not ours. A folder of root that
+    only a group may write, such as the volume of a container, is taken as it is: its mode is not ours to change.
+    """
+    if not OWNERS_KNOWN:
+        return "private"
+    found, me = folder.stat(), os.getuid()
+    if {folder.lstat().st_uid, found.st_uid} - {me, 0} and me != 0:
+        return "owner"
+    if found.st_uid != me and me != 0:
+        return "mode" if found.st_mode & stat.S_IWOTH else "private"
+    if not found.st_mode & 0o077:
+        return "private"
+    names = os.listdir(folder)
+    if found.st_mode & stat.S_ISVTX or not all(map(own, names)):
+        return "shared"
+    try:
+        os.chmod(folder, 0o700)
+    except OSError:
+        return "mode"
+    if folder.stat().st_mode & 0o077:  # a file system without modes
+        return "mode"
+    if _open_to_others(found) and not all(is_trusted_file(folder / name) for name in os.listdir(folder)):
+        return "planted"
+    return "mended"

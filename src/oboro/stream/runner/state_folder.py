@@ -10,6 +10,7 @@ written as far as it is missing. A torn last entry fails its checksum and counts
 from __future__ import annotations
 
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -22,8 +23,9 @@ import numpy as np
 
 from oboro.errors import FileError
 from oboro.system.atomic_file import why_unwritable
-from oboro.system.drafts import sweep
+from oboro.system.drafts import sweep, tell
 from oboro.system.private_file import FileLock, open_private
+from oboro.system.trusted_folder import mend_private
 from oboro.text import Message
 
 __all__ = ["Batch", "LogEntry", "StateFolder"]
@@ -31,6 +33,7 @@ __all__ = ["Batch", "LogEntry", "StateFolder"]
 ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
 HEAD = struct.Struct("<dQQQ?I")
 BATCH, DONE = b"B", b"D"
+OWN_FILE = re.compile(r"lock|(log|snapshot)\.[0-9]+|\..+\.part", re.DOTALL)
 MARKS_TRIED = 100  # after a torn entry: its records may hold marks too
 
 
@@ -98,6 +101,7 @@ class StateFolder(Generic[E]):
         self.fsync = fsync
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make_private(path)
             self._lock = FileLock(path / "lock")
         except BlockingIOError:
             raise FileError(Message("error_stream.state_in_use", path=path)) from None
@@ -184,6 +188,15 @@ class StateFolder(Generic[E]):
         if self._log:
             self._log.close()
         self._lock.release()
+
+
+def _make_private(path: Path) -> None:
+    """Let nobody else enter the folder, which holds raw values; raises `FileError` where others may have put a state into it."""
+    found = mend_private(path, lambda name: OWN_FILE.fullmatch(name) is not None)
+    if found == "mended":
+        tell(Message("error_system.made_private", path=path))
+    elif found != "private":
+        raise FileError(Message("error_stream.state_open", path=path, why=Message(f"error_stream.not_private.{found}")))
 
 
 def _opened(path: Path, flags: int) -> FileIO:
