@@ -21,6 +21,7 @@ from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
 __all__ = [
+    "KIND",
     "from_json",
     "moment",
     "read_snapshot",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 META = "meta"
+KIND = "service"  # stands in the position of a service, and in that of no stream between files
 MARKED: tuple[AbstractSet[str], ...] = ({"datetime"}, {"date"}, {"mapping"})  # keys of what stands for something else
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from oboro.errors import UsageError
+from oboro.io.brokers.brokers import broker_of
 from oboro.recipe.loading import content_of, text_of
 from oboro.recipe.stream_plan import StreamOptions
 from oboro.stream.service.partition import Partition
@@ -23,6 +24,19 @@ __all__ = ["ServiceSettings"]
 PLACE = "{partition}"
 GATHERED = "options that decide"  # nobody writes them under a name of their own
 DECIDING = {one.name for one in fields(StreamOptions)} - {"background"}  # a service decides in its own thread
+SHARED = {
+    "recipe",
+    "source",
+    "target",
+    "dead_letters",
+    "state",
+    "form",
+    "output_form",
+    "longest_line",
+    "fsync",
+    "decide",
+}
+FILE_ONLY = {"patience", "partitions"}  # options that only a file has
 Bodies = Literal["ndjson", "msgpack", "avro"]
 
 
@@ -147,7 +161,18 @@ class ServiceSettings(Parameters):
         placed, part = self.placed(), self.part
         if PLACE in self.source:
             part = None  # its broker divides the input
-        return ServicePlan(lang=lang, change=change, part=part, **{name: getattr(placed, name) for name in names})
+        known = {name: getattr(placed, name) for name in names}
+        return ServicePlan(lang=lang, change=change, part=part, options=self._own_options(), **known)
+
+    def _own_options(self) -> list[str]:
+        """Return the given options that a stream between files does not know, as they are written."""
+        brokers = {"--from": broker_of(self.source), "--to": broker_of(self.target)}
+        found = [f"{option} {kind}://…" for option, kind in brokers.items() if kind is not None]
+        for name, one in type(self).model_fields.items():
+            if name in self.model_fields_set and name not in SHARED:
+                option = (one.alias or name).replace("_", "-")
+                found.append(option if name in FILE_ONLY else f"--{option}")
+        return found or ["--config"]
 
 
 def _wrong(found: Any) -> Message:

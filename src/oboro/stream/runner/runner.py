@@ -25,7 +25,7 @@ from oboro.stream.runner.other_encoding import UTF_8, OtherEncoding
 from oboro.stream.runner.output_places import MissingOutput, check_apart
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.stream.runner.stream_position import StreamPosition
-from oboro.stream.snapshot import restoring
+from oboro.stream.snapshot import KIND, restoring
 from oboro.system.steady_clock import SteadyClock
 from oboro.text import Message
 
@@ -169,6 +169,8 @@ class Runner:
         assert self.folder is not None
         fresh = self._make()
         anonymizer = type(fresh).restore(self.folder.snapshot)
+        if anonymizer.extra.get("kind") == KIND:
+            raise UsageError(_of_service(self.folder.path, anonymizer.extra.get("options")))
         if fresh.fingerprint() != anonymizer.fingerprint():
             raise UsageError(Message("error_stream.other_settings", folder=self.folder.path))
         with restoring(self.folder.snapshot):
@@ -398,3 +400,10 @@ class Runner:
         """Something that is closed at the end, however that comes."""
         self._opened.callback(thing.close)
         return thing
+
+
+def _of_service(folder: Path, options: object) -> Message:
+    """Name the options of the service that made a state; one of an earlier version does not say."""
+    if isinstance(options, list) and options:
+        return Message("error_stream.state_of_service", folder=folder, options=options)
+    return Message("error_stream.state_of_some_service", folder=folder)

@@ -125,6 +125,7 @@ class Service:
         self.watch.leading = self.lease is None
         check_plan(self.plan, (self.source, self.sink), self.names, anonymizer, self.lease is not None)
         check_state(self.at, self.plan, self.source)
+        self.at.options = list(self.plan.options)
         if (ids := RecordIds(plan.id, plan.id_horizon) if plan.id else None) is not None:
             ids.load(self.at.ids)
         (incoming, outgoing), at, lang, now = self.forms, self.at, self.at.lang, self.at.now
@@ -146,7 +147,8 @@ class Service:
         """What was saved, if anything was."""
         if self.folder is not None:
             found = self.folder.snapshot.exists()
-            return restored(self._make, self.folder.snapshot, str(self.folder.path)) if found else None
+            given = str(self.folder.path), self.plan.options
+            return restored(self._make, self.folder.snapshot, *given) if found else None
         store = self.store
         if store is None:
             return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from oboro.stream.service.partition import Partition
+from oboro.stream.snapshot import KIND
 
 __all__ = ["ServicePlan", "ServicePosition"]
 
@@ -37,6 +38,8 @@ class ServicePlan:
     """Records of more bytes are refused."""
     fsync: bool = False
     lang: str = "en"
+    options: Sequence[str] = ()
+    """The options that a stream between files does not know, as they were given."""
     patience: float = 300.0
     """Seconds for which a broker may be away before the service gives up."""
     part: Partition | None = None
@@ -54,7 +57,7 @@ class ServicePlan:
 class ServicePosition:
     """How far a service is; kept in every snapshot."""
 
-    kind: str = "service"
+    kind: str = KIND
     stream: str = field(default_factory=lambda: token_hex(8))
     position: str | None = None
     published: int = 0
@@ -76,3 +79,5 @@ class ServicePosition:
     """A digest of what pseudonyms look like: with another key, one person has two."""
     letters_elsewhere: int = 0
     """How many dead letters went to other places than the one where they go now."""
+    options: list[str] = field(default_factory=list)
+    """The options that a stream between files does not know: with them this state was made."""

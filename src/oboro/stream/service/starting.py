@@ -6,7 +6,7 @@ there is refused: going on would lose or double records, or release one in two f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
@@ -23,6 +23,7 @@ from oboro.stream.service.journal import JournalEntry
 from oboro.stream.service.outlet import Outlet, digest, publisher
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
 from oboro.stream.service.watching import Watch
+from oboro.stream.snapshot import KIND
 from oboro.text import Message
 
 __all__ = [
@@ -39,13 +40,28 @@ __all__ = [
     "unnoticed",
 ]
 
-ADDED = ("part", "seen", "input", "id", "renamed", "letters_elsewhere")  # states of earlier versions do not have them
+ADDED = (
+    "part",
+    "seen",
+    "input",
+    "id",
+    "renamed",
+    "letters_elsewhere",
+    "options",
+)  # states of earlier versions do not have them
 
 
-def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple[Anonymizer, ServicePosition]:
-    """The anonymizer of a snapshot and where it was; raises unless it was made under the same settings."""
+def restored(
+    make: Callable[[], Anonymizer], snapshot: Path, name: str, options: Sequence[str] = ()
+) -> tuple[Anonymizer, ServicePosition]:
+    """The anonymizer of a snapshot and where it was; raises unless it was made under the same settings.
+
+    `options`: those that make this stream a service, for the message about a state of a stream between files.
+    """
     fresh = make()
     anonymizer = type(fresh).restore(snapshot)
+    if anonymizer.extra.get("kind") != KIND and "taken" in anonymizer.extra:
+        raise UsageError(Message("error_service.state_of_files", folder=name, options=list(options)))
     known = {one.name for one in fields(ServicePosition)}
     if fresh.fingerprint() != anonymizer.fingerprint() or {*anonymizer.extra, *ADDED} != known:
         raise UsageError(Message("error_stream.other_settings", folder=name))
