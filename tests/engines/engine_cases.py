@@ -87,6 +87,16 @@ def table(rows: int, seed: int) -> pa.Table:
     )
 
 
+CELLS = {name: {"role": "quasi"} for name in "abcde"}
+EMPTIED_CELLS = Recipe(attributes=CELLS, steps=[{"suppress_cells": {"k": 4}}], seed=1)
+
+
+def sparse(rows: int, seed: int) -> pa.Table:
+    """Small combinations in five columns, so that `suppress_cells` often chooses between records of equal price."""
+    numbers = np.minimum(np.random.default_rng(seed).geometric(0.3, (5, rows)), 6)
+    return pa.table({name: pa.array(map(str, column)) for name, column in zip("abcde", numbers, strict=True)})
+
+
 def counted(released: pa.Table) -> Counter[str]:
     """The rows, whatever their order; not-a-number is missing."""
     return Counter(str([None if value != value else value for value in row.values()]) for row in released.to_pylist())

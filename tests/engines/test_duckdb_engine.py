@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
+from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, EMPTIED_CELLS, counted, facts, sparse, table
 
 from oboro.engines import anonymize_place
 from oboro.engines.engine_errors import speaking_for
@@ -81,6 +81,18 @@ def test_draws_are_those_of_one_machine_on_the_sorted_table(
     expected, one = on_one_machine(recipe, ordered)
     assert told == expected
     assert one is None or released is None or counted(released) == counted(one)
+
+
+@pytest.mark.parametrize("seed", [1, 6, 11, 16])
+def test_the_same_cells_are_emptied(tmp_path: Path, seed: int) -> None:
+    """Rows come to the driver in another order than one machine reads them."""
+    data = sparse(60, seed)
+    told, released = on_duckdb(EMPTIED_CELLS, tmp_path, data)
+    expected, one = on_one_machine(EMPTIED_CELLS, data)
+    assert told == expected
+    assert released is not None
+    assert one is not None
+    assert counted(released) == counted(one)
 
 
 def test_a_sorted_release_is_sorted(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow.fs import FileSelector
-from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
+from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, EMPTIED_CELLS, counted, facts, sparse, table
 from tests.engines.python_workers import Killer
 from tests.engines.test_bounded_driver import RECIPES, bounded, told
 from tests.io.places.servers import s3_server
@@ -104,6 +104,13 @@ def test_a_recipe_does_the_same(spark: Any, name: str, partitions: int) -> None:
     assert facts(release) == facts(one)
     assert released.column_names == one.data.column_names
     assert counted(released) == counted(one.data)
+
+
+def test_the_same_cells_are_emptied(spark: Any) -> None:
+    data = sparse(60, 6)
+    release, one = EMPTIED_CELLS.run(frame(spark, data, 7)), EMPTIED_CELLS.run(data)
+    assert facts(release) == facts(one)
+    assert counted(rows(release.data)) == counted(one.data)
 
 
 def test_chance_and_k_are_the_same_over_any_partitions(spark: Any) -> None:

@@ -30,7 +30,8 @@ class SuppressCells(Technique):
 
     Given: k records or more.
     Promises: every combination of the columns occurs k times or more, `*` among the values; cells that are not emptied stay as
-    they came. Up to 12 records at the least price; with more greedily, at a price that is reported.
+    they came. Up to 12 records at the least price; with more greedily, at a price that is reported. The order of the rows changes
+    no released combination and no price; which of equal records lose cells is drawn.
     Checked by: the verifier on the released table; tests/techniques/test_suppress_cells.py, against every way to form groups.
 
     Cost: O(sets of columns · combinations that are too few); 2^columns sets, with more than 16 columns those of up to three.
@@ -84,8 +85,8 @@ class SuppressCells(Technique):
             raise PromiseError(Message("error_technique.cells_rows", step=self.step, rows=data.rows, k=self.k))
         columns = [data[name] for name in names]
         exact = self._exact(data.rows)
-        found = emptied_exactly(columns, self.k, prices) if exact else None
-        emptied = emptied_greedily(columns, self.k, prices, work.rng) if found is None else found
+        empty = emptied_exactly if exact else emptied_greedily
+        emptied = empty(columns, self.k, prices, work.rng)
         released, schema = {}, work.schema
         for a, (name, column) in enumerate(zip(names, columns, strict=True)):
             if emptied[:, a].any():

@@ -10,6 +10,9 @@ A group of k or more records empties the columns in which its members differ, in
 
 The greedy way looks at 2^columns sets, or with many columns at those of three columns at most and at all; and at each only at
 the combinations of values that are still too few.
+
+Both ways go through the records in an order that follows from their values as text, never in the order of rows or of the codes of
+values: the same table gives the same released combinations on one machine and on an engine, whose rows come in any order.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from math import inf
 
 import numpy as np
 
+from oboro.decide.space import ranks
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 
@@ -36,10 +40,14 @@ def price_of(emptied: np.ndarray, prices: Sequence[float]) -> float:
     return float(emptied.sum(axis=0) @ np.array(prices, dtype=np.float64))
 
 
-def emptied_exactly(columns: Sequence[Column], k: int, prices: Sequence[float]) -> np.ndarray:
-    """The cells of the cheapest way. O(3^records)."""
-    codes = np.stack([column.codes.astype(np.int64) for column in columns], axis=1)
-    rows = len(codes)
+def emptied_exactly(columns: Sequence[Column], k: int, prices: Sequence[float], rng: np.random.Generator) -> np.ndarray:
+    """Return the cells of a way with the least price; of several the first in the order of values as text. O(3^records).
+
+    Which of equal records lose cells is drawn.
+    """
+    rows = len(columns[0])
+    order = np.lexsort([rng.permutation(rows), *(ranks(column)[column.codes] for column in reversed(columns))])
+    codes = np.stack([column.codes[order].astype(np.int64) for column in columns], axis=1)
 
     def differing(group: Sequence[int]) -> np.ndarray:
         return np.asarray((codes[list(group)] != codes[group[0]]).any(axis=0))
@@ -60,18 +68,18 @@ def emptied_exactly(columns: Sequence[Column], k: int, prices: Sequence[float]) 
 
     out = np.zeros(codes.shape, dtype=bool)
     for group in best(tuple(range(rows)))[1]:
-        out[list(group)] = differing(group)
+        out[order[list(group)]] = differing(group)
     return out
 
 
 def emptied_greedily(
     columns: Sequence[Column], k: int, prices: Sequence[float], rng: np.random.Generator
 ) -> np.ndarray:
-    """Cells whose emptying leaves every combination k times; there must be k records. Which of equal records lose is drawn."""
-    rows = len(columns[0])
-    tuples = Groups.of(list(columns), rows)
-    first = tuples.first_rows()
-    distinct = [Column(column.values, column.codes[first]) for column in columns]
+    """Return cells whose emptying leaves every combination k times; there must be k records. Which of equal records lose is drawn.
+
+    The released combinations and their sizes do not depend on the order of the rows.
+    """
+    tuples, distinct = _combinations_in_order(columns)
     groups = _Grouping(distinct, tuples.sizes, k, np.array(prices, dtype=np.float64))
     for empty in _column_sets(prices):
         if not groups.few.size:
@@ -79,6 +87,21 @@ def emptied_greedily(
         groups.join(np.array(empty, dtype=np.int64))
     groups.empty_the_rest()
     return groups.cells(tuples, rng)
+
+
+def _combinations_in_order(columns: Sequence[Column]) -> tuple[Groups, list[Column]]:
+    """Group equal records and number the groups by size, then by their values as text; also return each group's codes.
+
+    Groups are tried and joined in the order of their numbers, so these must not depend on the order of the rows or on the codes of
+    values. Small ones first: with the order of values alone Adult loses up to 2 % more cells (1,428 for 1,396).
+    """
+    found = Groups.of(list(columns), len(columns[0]))
+    first = found.first_rows()
+    distinct = [Column(column.values, column.codes[first]) for column in columns]
+    order = np.lexsort([*(ranks(one)[one.codes] for one in reversed(distinct)), found.sizes])
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    return Groups(place[found.labels], found.sizes[order]), [Column(one.values, one.codes[order]) for one in distinct]
 
 
 def _column_sets(prices: Sequence[float]) -> Iterator[tuple[int, ...]]:
