@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -24,7 +25,7 @@ APART = [{"pk_anonymize": {"k": K, "attributes": [name]}} for name in NAMES]
 ONE = [{"pk_anonymize": {"k": K, "attributes": list(NAMES)}}]
 
 
-def linked(steps: list[dict], rng: np.random.Generator) -> tuple[float, float, float]:
+def linked(steps: list[dict[str, Any]], rng: np.random.Generator) -> tuple[float, float, float]:
     """The share of records that are linked rightly, the same of the surest tenth, and the k over all columns."""
     table = {name: rng.integers(0, VALUES, PEOPLE).tolist() for name in NAMES}
     release = Recipe(attributes=ATTRIBUTES, steps=steps, seed=int(rng.integers(2**63))).run(table)

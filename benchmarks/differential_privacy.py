@@ -51,21 +51,28 @@ def main(runs: int) -> list[dict[str, object]]:
         sampling = largest_sampling(epsilon)
         k = least_class_size(epsilon, delta, sampling)
         sizes = (k, int(k / sampling), int(1.5 * k / sampling))
-        found = [shown(*(sampled(n + more, k, sampling, runs) for more in (0, 1)), delta) for n in sizes]
+        found = [shown(sampled(n, k, sampling, runs), sampled(n + 1, k, sampling, runs), delta) for n in sizes]
         rows.append({"what": "dp_anonymize", "epsilon": epsilon, "delta": delta, "k": k, "shown": max(found)})
-    none = [np.full(runs, n if n >= 20 else 0) for n in (19, 20)]
+    hidden, seen = (np.full(runs, n if n >= 20 else 0) for n in (19, 20))
     rows.append(
-        {"what": "k-anonymity alone (k = 20)", "epsilon": None, "delta": 0, "k": 20, "shown": shown(*none, 0.0)}
+        {"what": "k-anonymity alone (k = 20)", "epsilon": None, "delta": 0, "k": 20, "shown": shown(hidden, seen, 0.0)}
     )
-    for epsilon, delta in ((1.0, None), (1.0, 1e-4)):
-        ends = [noised(np.full(runs, end), 100.0, epsilon, delta, whole=True) for end in (0.0, 100.0)]
-        name = "noise, laplace" if delta is None else "noise, gaussian"
+    gaussian: float | None
+    for epsilon, gaussian in ((1.0, None), (1.0, 1e-4)):
+        low, high = (noised(np.full(runs, end), 100.0, epsilon, gaussian, whole=True) for end in (0.0, 100.0))
+        name = "noise, laplace" if gaussian is None else "noise, gaussian"
         rows.append(
-            {"what": name, "epsilon": epsilon, "delta": delta or 0, "k": None, "shown": shown(*ends, delta or 0)}
+            {
+                "what": name,
+                "epsilon": epsilon,
+                "delta": gaussian or 0,
+                "k": None,
+                "shown": shown(low, high, gaussian or 0),
+            }
         )
     pairs = ([3, 4, 6], [4, 4, 7])
-    chosen = [np.array([noisy_best(np.array(scores), 1, 0.5) for _ in range(runs // 10)]) for scores in pairs]
-    rows.append({"what": "levels", "epsilon": 0.5, "delta": 0, "k": None, "shown": shown(*chosen, 0.0)})
+    one, other = (np.array([noisy_best(np.array(scores), 1, 0.5) for _ in range(runs // 10)]) for scores in pairs)
+    rows.append({"what": "levels", "epsilon": 0.5, "delta": 0, "k": None, "shown": shown(one, other, 0.0)})
     return rows
 
 

@@ -42,14 +42,17 @@ def measured(epsilon: float, releases: int) -> dict[str, Any]:
     recipe = oboro.Recipe(
         attributes=roles, steps=[{"dp_anonymize": {"epsilon": epsilon, "delta": DELTA, "levels": LEVELS}}]
     )
-    shares, plain, limits, released = defaultdict(list), defaultdict(list), {}, []
+    shares: defaultdict[str, list[float]] = defaultdict(list)
+    plain: defaultdict[str, list[float]] = defaultdict(list)
+    limits: dict[str, float | None] = {}
+    released: list[int] = []
     for _ in range(releases):
         release = recipe.run(table)
         released.append(len(release.data["sex"]))
         for one in release.report.attacks:
             without = [note.values["share"] for note in one.notes if note.id == "attack.note.without_chance"]
             if without:
-                shares[one.name].append(one.found.share)
+                shares[one.name].append(one.found.share or 0.0)
                 plain[one.name] += without
                 limits[one.name] = one.limit
     attacks = [

@@ -107,6 +107,7 @@ def measured(session: oboro.Session) -> dict[str, Any]:
     points = [(time.perf_counter() - clock, time.process_time() - cpu) for _ in session.frontier(KS, SHARES)]
     moves = [_timed(lambda: session.solve(_move(rng))) for _ in range(MOVES)]
     levels = session.solve().levels
+    assert levels is not None
     session.window(0, 100, levels)
     window = _timed(lambda: session.window(session.table.data.rows // 2, 100, levels))
     return {

@@ -23,11 +23,11 @@ import yaml
 import oboro
 from oboro.io.files import read
 from oboro.io.output import write
-from oboro.recipe import run as room
+from oboro.recipe import run as run_module
 from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies
 from oboro.table.dataset import Dataset
 
-QUASI = {
+QUASI: dict[str, dict[str, Any]] = {
     "birthdate": {"hierarchy": {"dates": ["day", "month", "year", "decade"]}},
     "sex": {},
     "address": {"hierarchy": {"csv": "address.csv"}},
@@ -68,13 +68,15 @@ def timed(act: Callable[[], Any], times: int = 2) -> Seconds:
 
 def without_look(act: Callable[[], Any]) -> Seconds:
     """The same job, if nobody looked: neither at the release nor, while the file is read, at columns that stay in it."""
-    look, looks_at = room.look_before_writing, oboro.Recipe.looks_at
-    room.look_before_writing = lambda *_, **__: None  # type: ignore[assignment, return-value]
-    oboro.Recipe.looks_at = lambda self, names: ()  # type: ignore[method-assign, assignment]
+    room: Any = run_module  # it is patched
+    recipes: Any = oboro.Recipe
+    look, looks_at = room.look_before_writing, recipes.looks_at
+    room.look_before_writing = lambda *_, **__: None
+    recipes.looks_at = lambda self, names: ()
     try:
         return timed(act)
     finally:
-        room.look_before_writing, oboro.Recipe.looks_at = look, looks_at  # type: ignore[method-assign]
+        room.look_before_writing, recipes.looks_at = look, looks_at
 
 
 def said(name: str, with_it: Seconds, without: Seconds) -> None:

@@ -102,7 +102,7 @@ def chart(title: str, bars: list[Bar], log: bool) -> Any:
     import altair as alt
 
     scale = alt.Scale(type="log", domainMin=min(one["value"] for one in bars) / 4) if log else alt.Scale(zero=True)
-    base = alt.Chart(alt.Data(values=bars)).encode(
+    base = alt.Chart(alt.InlineData(values=bars)).encode(
         y=alt.Y("who:N", title=None, sort=None, axis=alt.Axis(labelLimit=220))
     )
     colour = alt.Color("kind:N", scale=alt.Scale(domain=[OURS, THEIRS], range=["#3b7d6e", "#b9b2a6"]), legend=None)

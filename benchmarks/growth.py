@@ -124,7 +124,11 @@ def draw(curves: list[dict[str, Any]], path: Path) -> None:
         x = alt.X("size:Q", scale=alt.Scale(type="log", nice=False), title=curve["by"], axis=alt.Axis(format="~s"))
         y = alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="CPU seconds")
         title = f"{curve['by']}: exponent {curve['exponent']:.2f}"
-        return alt.Chart(alt.Data(values=values), title=title, width=230, height=180).mark_line(point=True).encode(x, y)
+        return (
+            alt.Chart(alt.InlineData(values=values), title=title, width=230, height=180)
+            .mark_line(point=True)
+            .encode(x, y)
+        )
 
     chart = alt.concat(*(panel(curve) for curve in curves), columns=2)
     path.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))

@@ -25,7 +25,7 @@ from oboro import Recipe
 from oboro.attacks.minimality import infer_by_minimality
 from oboro.attacks.rates import Rate
 from oboro.errors import PromiseError
-from oboro.measure.utility import suppressed_records
+from oboro.measure.key_figures import suppressed_records
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.recipe.release import Release
 from oboro.verifier.classes import Classes
@@ -96,7 +96,7 @@ def with_decoys(table: pa.Table, k: int) -> dict[str, Any]:
 def over_halves(parts: list[dict[str, Any] | None]) -> dict[str, Any]:
     """Means over the halves that were released, and the half widths of their 95 % intervals."""
     held = [one for one in parts if one is not None]
-    found = {"halves": len(parts), "released": len(held)}
+    found: dict[str, Any] = {"halves": len(parts), "released": len(held)}
     if len(held) > 1:
         figures = {"loss": [one["loss"] for one in held]}
         if all("right" in one for one in held):

@@ -13,9 +13,11 @@ import argparse
 import json
 import resource
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +61,7 @@ def main() -> None:
         (Path(__file__).parent / "results/service_state.json").write_text(json.dumps(whole, indent=1) + "\n")
 
 
-def look(make, stream, ids, done, took):  # type: ignore[no-untyped-def]
+def look(make: Callable[[], Any], stream: Any, ids: RecordIds, done: int, took: float) -> dict[str, float]:
     """Save and take up again."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "snapshot")

@@ -51,7 +51,7 @@ def entered(words: list[str]) -> dict[Place, Place | None]:
             raise
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         sys.argv = argv
     return found
 

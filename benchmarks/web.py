@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -28,7 +29,7 @@ from playwright.sync_api import sync_playwright
 from benchmarks.rows import record
 
 RESULT, DOCS = Path(__file__).parent / "results/web.json", Path(__file__).parents[1] / "docs/web.md"
-GOALS = {
+GOALS: dict[str, Callable[[dict[str, Any]], object]] = {
     "page ready <= 2 s": lambda found: found["listening_s"] + found["page_s"] <= 2,
     "key to redraw <= 250 ms": lambda found: found["key_to_redraw_ms"]["p95"] <= 250,
     "other requests, 95 of 100, <= 50 ms": lambda found: found["other_requests_ms"]["p95"] <= 50,
@@ -92,8 +93,8 @@ def main() -> None:
     found = record("web", [], quick=False) | {"command": "python -m benchmarks.web --data DIR", "load": load} | found
     found["holds"] = {name: bool(held(found)) for name, held in GOALS.items()}
     RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    page = DOCS.read_text(encoding="utf-8")
-    written = re.sub(r"(?<=<!-- measured -->\n).*?(?=\n\n)", sentence_of(found), page, flags=re.S)
+    text = DOCS.read_text(encoding="utf-8")
+    written = re.sub(r"(?<=<!-- measured -->\n).*?(?=\n\n)", sentence_of(found), text, flags=re.S)
     DOCS.write_text(written, encoding="utf-8")
     print(json.dumps(found, indent=1))
 
@@ -141,7 +142,7 @@ def others(url: str, token: str) -> dict[str, float]:
         over.set()
 
     threading.Thread(target=search, daemon=True).start()
-    took = []
+    took: list[float] = []
     while not over.is_set() and len(took) < 300:
         took.append(ask(url, token, "state"))
         time.sleep(0.01)

@@ -54,7 +54,9 @@ def main() -> None:
                 ):
                     if index in SMALL and (k, d) != (5, 8):
                         continue
-                    right, blind, losses = [], 0.0, []
+                    right: list[bool] = []
+                    losses: list[float] = []
+                    blind = 0.0
                     for seed in range(SEEDS):
                         points = np.random.default_rng(seed).normal(size=(RECORDS, d))
                         more = {"index": index, **SMALL.get(index, {})}

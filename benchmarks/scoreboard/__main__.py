@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def measured(part: str, place: Place, seconds: float) -> Iterator[dict[str, Any]
         yield {"part": part, "work": part, "skipped": why}
 
 
-def in_a_process(part: str, place: Place, seconds: float) -> Iterator[dict[str, Any]]:
+def in_a_process(part: str, place: Place, seconds: float) -> Generator[dict[str, Any], None, str | None]:
     """The lines of one part from a process of its own; returns what ended it too early."""
     words = ["--part", part, "--scale", str(place.scale), "--folder", str(place.folder)]
     command = [sys.executable, "-m", "benchmarks.scoreboard", *words]
@@ -156,4 +156,4 @@ def write(fact: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from benchmarks.brokers import LocalNats, LocalRedis
 from benchmarks.rows import data_folder
 from benchmarks.scoreboard.measured_line import Line, Place
 from benchmarks.service import warm_measured
+from oboro.decide.concealment.exact import exact
 from oboro.decide.concealment.people import People
 from oboro.decide.microaggregation.mdav import mdav
 from oboro.decide.space import Space
@@ -78,11 +80,11 @@ def concealment(place: Place) -> Iterator[Line]:
             yield Line(f"{name}, k = 5", None, "s", goal, skipped="no Adult: set OBORO_DATA")
         return
     data = concealment_bench.adult(folder)
-    concealment_bench.exact(People.of(concealment_bench.sample(data).columns), 5)
+    exact(People.of(concealment_bench.sample(data).columns), 5)
     counts = (max(int(data.rows * place.scale), 2000), max(int(100_000 * place.scale), 3000))
     for (name, goal), rows in zip(names, counts, strict=True):
         people = People.of(_like(data, rows).columns)
-        yield _timed(f"{name}, k = 5, with certificate", lambda people=people: _certified(people, 5), goal)
+        yield _timed(f"{name}, k = 5, with certificate", partial(_certified, people, 5), goal)
 
 
 def _like(data: Dataset, rows: int) -> Dataset:
@@ -99,7 +101,7 @@ def _like(data: Dataset, rows: int) -> Dataset:
 
 
 def _certified(people: People, k: int) -> None:
-    assert concealment_bench.exact(people, k).gap(people) == 0
+    assert exact(people, k).gap(people) == 0
 
 
 def windows(place: Place) -> Iterator[Line]:
@@ -138,7 +140,7 @@ def streams(place: Place) -> Iterator[Line]:
     yield Line("oboro stream, NDJSON with state", clock, "/s", 300_000, less=False, beside=beside)
 
 
-SERVICE = {
+SERVICE: dict[tuple[str, str, Any, Any], tuple[str, str, float, bool]] = {
     # broker, figure, blocks of, records a second: what is said, unit, goal, whether less is better
     ("nats", "cpu_ratio", 256, None): ("NATS, blocks of 256, over a pass-through", "×", 1.3, True),
     ("redis", "cpu_ratio", 256, None): ("Valkey, blocks of 256, over a pass-through", "×", 2.0, True),

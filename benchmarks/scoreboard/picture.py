@@ -25,7 +25,7 @@ def draw(lines: list[dict[str, Any]], path: Path) -> None:
         for one in lines
         if (share := _share(one)) is not None
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y("work:N", sort=None, title=None, axis=alt.Axis(labelLimit=420))
     )
     scale = alt.Scale(type="log", domain=[LEAST, MOST], nice=False)
@@ -36,10 +36,10 @@ def draw(lines: list[dict[str, Any]], path: Path) -> None:
         x=alt.X("share:Q", scale=scale, title="share of the goal that was needed (1 = just reached, less is better)"),
         color=colour,
     )
-    label = {"align": "left", "dx": 8, "fontSize": 10}
+    label: dict[str, Any] = {"align": "left", "dx": 8, "fontSize": 10}
     halo = base.mark_text(**label, stroke="white", strokeWidth=4).encode(x="share:Q", text="said:N")
     words = base.mark_text(**label).encode(x="share:Q", text="said:N")
-    rule = alt.Chart(alt.Data(values=[{"x": 1}])).mark_rule(strokeDash=[4, 3]).encode(x="x:Q")
+    rule = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_rule(strokeDash=[4, 3]).encode(x="x:Q")
     chart = (rule + points + halo + words).properties(width=620, height=22 * len(rows))
     path.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
 
