@@ -36,7 +36,6 @@ from oboro.recipe.released.secret_seed import entropy_of
 from oboro.recipe.run import check_names, run
 from oboro.table.dataset import Column, Dataset
 from oboro.table.rows.row_shuffle import RowShuffle
-from oboro.table.schema import Role
 from oboro.table.unencoded_columns import UnreadColumn, unread_columns, why_unusable
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
@@ -109,7 +108,7 @@ def _with_rows(
     """The driver holds the codes of all rows."""
     with phases.phase("count"):
         touched, large = {*recipe.reads(names)}, _is_large(recipe, table)
-    looked = set() if large else {name for name in recipe.schema_given.named(Role.IDENTIFIER) if recipe.person is None}
+    looked = set() if large else {*recipe.checks(names)}
     work = _Work(recipe, table, folder, say, phases, large)
     try:
         return work.run(touched, looked)
@@ -119,9 +118,7 @@ def _with_rows(
 
 def _is_large(recipe: Recipe, table: EngineTable) -> bool:
     """Whether identifiers that are dropped stay where they are. Of few rows they come too, to see whether a person has several."""
-    identifiers = set(recipe.schema_given.named(Role.IDENTIFIER)) - {*recipe.reads(list(table.types))}
-    promising = any(step.promises for step in recipe.steps)
-    return bool(identifiers and promising and recipe.person is None and table.count() > FEW)
+    return bool(recipe.checks(list(table.types)) and table.count() > FEW)
 
 
 def check_engine(recipe: Recipe, table: EngineTable) -> None:

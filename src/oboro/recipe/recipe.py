@@ -30,7 +30,7 @@ from oboro.errors import RecipeError
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.released.seldom_said import Accept, OneOrMore, PrivacyBudget
-from oboro.recipe.roles.column_words import names_household
+from oboro.recipe.roles.column_words import names_household, names_one_person
 from oboro.system.named_files import beside
 from oboro.system.secret_key import is_variable_name
 from oboro.table.parameters.at_the_door import at_the_door
@@ -382,6 +382,17 @@ class Recipe(BaseModel):
         """Which of the columns that stay in the file are released, so that the last look must see them."""
         unseen = {*self.reads(names), *self.identities_removed}
         return [name for name in names if name not in unseen and (self.unnamed == "other" or name in self.attributes)]
+
+    def checks(self, names: Sequence[str]) -> Collection[str]:
+        """Return the columns that are neither read by a step nor released, and in which the check of people looks for persons.
+
+        That is the identifiers, and columns whose names say that they number people. A table that can be read only once must
+        bring them together with the other columns.
+        """
+        if self.person is not None or not any(step.promising for step in self.steps):
+            return []
+        seen, identifiers = {*self.reads(names), *self.looks_at(names)}, {*self.schema_given.named(Role.IDENTIFIER)}
+        return [name for name in names if name not in seen and (name in identifiers or names_one_person(name))]
 
     @property
     def identities_removed(self) -> set[str]:

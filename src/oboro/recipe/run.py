@@ -253,7 +253,8 @@ def _held(
     else:
         from oboro.io.places.wanted_columns import WantedColumns
 
-        found = opened.read(WantedColumns(held=held, fingerprinted=looked, progress=progress))
+        checked = () if names is None else recipe.checks(names)
+        found = opened.read(WantedColumns(held=held, fingerprinted=looked, checked=checked, progress=progress))
     return Frame.read(found.data), found
 
 

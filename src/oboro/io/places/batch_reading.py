@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from oboro.errors import ColumnError
+from oboro.io import held_limit
 from oboro.io.file_progress import RowProgress
 from oboro.io.parquet.growing_columns import MOST_ROWS, GrowingColumn, growing_column, joined_column
 from oboro.io.parquet.row_counter import RowCounter
@@ -61,7 +62,9 @@ class UntouchedBatches(UntouchedColumns):
 
     @property
     def small(self) -> bool:
-        """Whether all of it is held easily."""
+        """Whether all of it is held easily, and nothing of it was too large to be kept."""
+        if isinstance(self.table, SpooledBatches) and self.table.shed:
+            return False
         return self.table.nbytes is not None and self.table.nbytes <= SMALL
 
     def check(self, rows: int | None = None) -> None:
@@ -73,21 +76,31 @@ class UntouchedBatches(UntouchedColumns):
 def read_batches(table: BatchTable, wanted: WantedColumns) -> ReadTable:
     """Encode all columns, only some, or only those that are held.
 
-    Of those that are not held, only the ones that somebody looks at (that are released) are read at all.
+    Of those that are not held, only the ones that are released, or counted by a check, are read at all. Released ones are held too
+    where they are small, as those of a file are: reports show them, and codes are written sooner than columns are read again.
     """
     columns = wanted.columns
     held = wanted.held if columns is None else None
     schema, state = _checked(table, columns), table.state()
     names = list(schema.names if columns is None else columns)
     nested = {name: why for name in names if (why := _unusable(table, schema.field(name))) is not None}
+    looked = set(wanted.fingerprinted)
     may_be = {*names} if held is None else {*held}
+    if table.twice and table.nbytes is not None and table.nbytes <= SMALL:
+        may_be |= looked
     kept = [name for name in names if name in may_be and name not in nested]
     left = [name for name in names if name not in kept]
-    waiting = left if held is None else [name for name in left if name in set(wanted.fingerprinted)]
+    waiting = left if held is None else [name for name in left if name in looked]
+    checked = [name for name in left if name in set(wanted.checked) and name not in nested and name not in waiting]
     finer = [name for name in kept if held is None and pa.types.is_floating(schema.field(name).type)]
-    spool = None if table.twice else SpooledBatches(table.shown, schema, [*waiting, *finer])
+    spool = None if table.twice else SpooledBatches(table.shown, schema, [*waiting, *finer, *checked], SMALL, checked)
     again = table if spool is None else spool
     data = encoded(table, kept, wanted.progress, spool)
+    if spool is not None and spool.nbytes <= held_limit.HELD_TOO:
+        small = [name for name in left if name in looked and name not in nested]
+        data = data.with_columns(encoded(spool, small).columns)
+        spool.forget(small)
+        left = [name for name in left if name not in small]
     unread = {
         name: NestedColumn(data.rows, nested[name]) if name in nested else UnreadColumn(data.rows) for name in left
     }

@@ -103,10 +103,15 @@ class ArrowDataset(BatchTable):
 
     def state(self) -> Hashable:
         """Sizes and times of its files."""
-        if not self.twice:
-            return None
-        infos = self.dataset.filesystem.get_file_info(list(self.dataset.files))
-        return tuple((one.path, one.size, one.mtime_ns) for one in infos)
+        return tuple((one.path, one.size, one.mtime_ns) for one in self._infos()) if self.twice else None
+
+    @property
+    def nbytes(self) -> int | None:  # type: ignore[override]
+        """The size of its files."""
+        return sum(one.size or 0 for one in self._infos()) if self.twice else None
+
+    def _infos(self) -> Any:
+        return self.dataset.filesystem.get_file_info(list(self.dataset.files))
 
 
 class LazyPolars(BatchTable):
@@ -180,5 +185,5 @@ class GivenBytes:
                     path, wanted.columns, self.options.get("sheet"), self.options.get("header_row")
                 )
                 return Source(data, BYTES, notes=notes)
-            found = read(path, **vars(wanted), **self.options)
+            found = read(path, **wanted.of_file(), **self.options)
         return replace(found, path=BYTES, kept=(self.file,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 import weakref
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import IO, Any
 
 import pyarrow as pa
@@ -21,8 +21,15 @@ class SpooledBatches(BatchTable):
 
     twice = True
 
-    def __init__(self, shown: str, schema: pa.Schema, names: Sequence[str]) -> None:
+    def __init__(
+        self, shown: str, schema: pa.Schema, names: Sequence[str], most: int = 0, droppable: Sequence[str] = ()
+    ) -> None:
+        """Prepare for the columns `names`; the `droppable` ones are kept only while all together are at most `most` bytes.
+
+        A check compares those; identifiers of a large table must not wait in a file for it.
+        """
         self.shown, self.names = shown, list(dict.fromkeys(names))
+        self.most, self.droppable, self.shed = most, {*droppable}, False
         self.schema = pa.schema([schema.field(name) for name in self.names])
         self.count = 0
         self.nbytes: int = 0
@@ -37,6 +44,8 @@ class SpooledBatches(BatchTable):
             return
         batch = batch.select(self.names)
         self.nbytes += batch.nbytes
+        if self.droppable and not self.shed and self.nbytes > self.most:
+            batch = self._without_droppable(batch)
         if self._writer is None and self.nbytes <= dealt_runs.HELD:
             self._held.append(batch)
             return
@@ -46,6 +55,21 @@ class SpooledBatches(BatchTable):
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             self._writer = pa.ipc.new_file(pa.PythonFile(self._file, "w"), batch.schema, options=options)
         self._writer.write_batch(batch)
+
+    def _without_droppable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Drop the columns that only a small table keeps; return the batch without them."""
+        self.shed = True
+        self.forget(self.droppable)
+        batch = batch.select(self.names)
+        self.nbytes += batch.nbytes
+        return batch
+
+    def forget(self, names: Collection[str]) -> None:
+        """Drop columns that nobody will ask for again, while all wait in memory."""
+        self.names = [name for name in self.names if name not in names]
+        self.schema = pa.schema([self.schema.field(name) for name in self.names])
+        self._held = [one.select(self.names) for one in self._held]
+        self.nbytes = sum(one.nbytes for one in self._held)
 
     def finish(self) -> None:
         """All are there."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames.nested_column import NestedColumn
 from oboro.table.unencoded_columns import unread_columns
 from oboro.text import Message
 
@@ -35,7 +36,7 @@ def people_before_writing(
     if recipe.person is not None or not promises:
         return []
     unread = unread_columns(original)
-    names = _identifiers(original, identifiers, released, unread)
+    names = _identifiers(original, identifiers)
     held = _held(original, source, names, unread) if unread else original
     left = _left_by_rows(held, names) if names else names
     if left is None:
@@ -58,19 +59,18 @@ def people_before_writing(
 def _held(original: Dataset, source: Source | None, names: Sequence[str], left: Sequence[str]) -> Dataset:
     """The original with these columns, without those of what was `left` in a file that is large."""
     held = original.select([name for name in original if name not in left])
-    unread = [name for name in left if name in names]
+    unread = [name for name in left if name in names and not isinstance(original[name], NestedColumn)]
     if not unread or source is None or (source.untouched is not None and not source.untouched.small):
         return held
     read = source.fill_columns(original, unread)
     return held.with_columns({name: read[name] for name in unread})
 
 
-def _identifiers(original: Dataset, declared: Sequence[str], released: Dataset, unread: Sequence[str]) -> list[str]:
-    """Columns that the recipe calls identifiers, and others called the number of a person: released ones, and those in memory."""
+def _identifiers(original: Dataset, declared: Sequence[str]) -> list[str]:
+    """Columns that the recipe calls identifiers, and others called the number of a person; released or not, see `Recipe.checks`."""
     from oboro.recipe.roles.column_words import names_one_person
 
-    others = [name for name in original if name not in declared and (name in released or name not in unread)]
-    return [*declared, *filter(names_one_person, others)]
+    return [*declared, *(name for name in original if name not in declared and names_one_person(name))]
 
 
 def _left_by_rows(held: Dataset, names: Sequence[str]) -> list[str] | None:

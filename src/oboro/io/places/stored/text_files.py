@@ -17,7 +17,7 @@ from oboro.io.places.stored.columnar_files import partition_schema
 from oboro.io.places.stored.fetched_files import FetchedFile, called
 from oboro.io.places.stored.table_files import TableFile
 from oboro.io.places.wanted_columns import WantedColumns
-from oboro.io.untouched_columns import UntouchedColumns, file_changed
+from oboro.io.untouched_columns import SMALL, UntouchedColumns, file_changed
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.named_columns import names_shown
 from oboro.table.unencoded_columns import UnreadColumn
@@ -79,12 +79,16 @@ class TextFiles:
         """The rows of all files, one below the other."""
         asked = wanted.columns
         here = None if asked is None else [name for name in asked if name not in self.told.names]
-        looked_at = wanted.fingerprinted if len(self.files) == 1 else ()  # fingerprints are keyed anew for each file
-        each = replace(wanted, columns=here, fingerprinted=looked_at)
+        each = replace(wanted, columns=here)
+        if len(self.files) > 1:  # fingerprints are keyed anew for each file
+            held = wanted.held
+            if held is not None and sum(one.size for one in self.files) <= SMALL:
+                held = {*held, *wanted.fingerprinted}
+            each = replace(each, held=held, fingerprinted=())
         parts: list[Source] = []
         for one in self.files:
             with called(self._path(one), one.shown):
-                found = read(self._path(one), **vars(each), **self.options)
+                found = read(self._path(one), **each.of_file(), **self.options)
             names = list(parts[0].data if parts else found.data)
             _require_same(one, list(found.data), [name for name in names if name not in self._from_path(found)])
             data = found.data.select([name for name in names if name in found.data])
