@@ -55,17 +55,18 @@ def test_every_not_a_number_is_the_same_nobody() -> None:
     assert not verify_stream(stream, stream, attributes=["x"], k=1, sensitive="s", l=2).holds
 
 
+@pytest.mark.parametrize("secrets", [["", None, float("nan")], ["NA", "null", None]], ids=["empty", "words"])
 @pytest.mark.parametrize("mode", [*MODES, "window"])
-def test_empty_and_missing_secrets_are_one(mode: str) -> None:
-    """CSV has one word for both: a class whose secrets are empty or missing has one secret."""
-    records = [{"x": 1, "s": one} for one in ["", None, float("nan")] * 4]
+def test_empty_and_missing_secrets_are_one(mode: str, secrets: list[Any]) -> None:
+    """CSV has one word for both, and pandas reads words as missing: a class with nothing else has one secret."""
+    records = [{"x": 1, "s": one} for one in secrets * 4]
     if mode == "window":
         stream: Any = Window(["x"], 2, 5, l_diversity={"s": 2})
         assert stream.push_many(records) + stream.flush() == []
     else:
         stream = DelayFree(["x"], 2, mode=mode, l_diversity={"s": 2})
         assert {one["x"] for one in stream.push_many(records)} == {"*"}
-    released = [{"x": 1, "s": one} for one in ["", None] * 6]
+    released = [{"x": 1, "s": one} for one in secrets[:2] * 6]
     assert not verify_window(released, attributes=["x"], k=2, sensitive="s", l=2).holds
     assert not verify_stream(records, records, attributes=["x"], k=1, sensitive="s", l=2).holds
 

@@ -29,7 +29,7 @@ from oboro.table.dataset import Column
 from oboro.table.distinct_people import tally_people
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.spelling.named_values import Value, equal_values
+from oboro.table.spelling.named_values import Value, watched_values
 from oboro.table.values import STAR, numbers_of
 from oboro.text import Message
 
@@ -126,7 +126,7 @@ def alpha_rule(secret: str, column: Column, *, alpha: float, value: Value | None
     tidy = column.tidy()
     if value is None:
         return _rule(secret, column, rule_kinds.ALPHA, count=-1, level=alpha)
-    watched = equal_values(tidy, secret, [value]).astype(np.uint8)  # 1: the value, 0: any other
+    watched = watched_values(tidy, secret, value).astype(np.uint8)  # 1: the value, 0: any other
     held = np.bincount(watched, weights=tidy.counts, minlength=2).astype(np.int64)
     return Rule(secret, watched[tidy.codes], held, _flat(2), rule_kinds.ALPHA, count=1, level=alpha)
 

@@ -15,7 +15,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
-from oboro.table.spelling.folding import Fold, empty_as_missing, folded
+from oboro.table.spelling.folding import Fold, folded, merged_missing
 from oboro.text import Message, Words
 
 __all__ = ["Attribute", "Role", "Schema"]
@@ -85,9 +85,18 @@ class Schema:
         return self.attributes[name].fold if name is not None and name in self.attributes else ()
 
     def secret(self, name: str, data: Dataset) -> Column:
-        """A sensitive column as its values are counted: those that differ only in what is folded are one, and empty is missing."""
-        column = data[name]
-        return folded(column if column.missing < 0 else empty_as_missing(column), self.fold(name))
+        """Return a sensitive column as its values are counted by the reader who merges the most.
+
+        Values that differ only in what is folded are one; so are those that some readers take for missing (`merged_missing`).
+        """
+        return self.secret_readings(name, data)[0]
+
+    def secret_readings(self, name: str, data: Dataset) -> list[Column]:
+        """Return a sensitive column as read by those who merge the most and, where it differs, by those who tell words apart."""
+        fold = self.fold(name)
+        merged = folded(merged_missing(data[name], fold), fold)
+        plain = folded(data[name], fold)
+        return [merged] if len(merged.values) == len(plain.values) else [merged, plain]
 
     def chosen(self, names: list[str] | None, step: str) -> list[str]:
         """The columns that a step takes for quasi-identifiers: those that it names, or all that have the role."""

@@ -21,6 +21,7 @@ from oboro.table.spelling.value_texts import is_text, texts_of
 from oboro.text import Message, Raw, Words
 
 __all__ = [
+    "READ_AS_MISSING",
     "STAR",
     "Kind",
     "from_numbers",
@@ -28,11 +29,18 @@ __all__ = [
     "japanese_reader",
     "kind_of",
     "numbers_of",
+    "reads_as_no_secret",
     "tells_nothing",
     "texts_of",
 ]
 
 STAR = "*"  # what suppression writes
+READ_AS_MISSING = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+"""Texts that pandas.read_csv takes for a missing value unless it is asked not to, quoted or not (`na_values` in its documentation);
+R and other tools take some of them."""
 
 
 class Kind(StrEnum):
@@ -275,8 +283,17 @@ def from_numbers(numbers: np.ndarray, kind: Kind) -> pa.Array:
     return integers
 
 
+def reads_as_no_secret(value: object) -> bool:
+    """Return whether a secret is none to some reader: missing, empty, or a word such as `NA` that is read as missing.
+
+    >>> [reads_as_no_secret(value) for value in (None, "", "NA", "null", "none", 0)]
+    [True, True, True, True, False, False]
+    """
+    return is_missing(value) or (isinstance(value, str) and value in READ_AS_MISSING)
+
+
 def tells_nothing(value: object) -> bool:
-    """Whether a person or a secret is none: missing, or empty text, which is all that CSV has for it.
+    """Whether a person is none: missing, or empty text, which is all that CSV has for it.
 
     >>> [tells_nothing(value) for value in (None, float("nan"), "", 0, " ")]
     [True, True, True, False, False]

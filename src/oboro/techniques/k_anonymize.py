@@ -195,19 +195,18 @@ class KAnonymize(ClassValues):
         """What the verifier is to check of each sensitive column, and what the search decides by; nothing without records."""
         models: list[Model] = []
         rules: list[Rule] = []
-        secrets: dict[str, Column] = {}
+        secrets: dict[str, list[Column]] = {}
         for name, demand in demands:
             if name not in secrets:
-                secrets[name] = work.schema.secret(name, work.data)
-            secret, fold = secrets[name], work.schema.fold(name)
-            tree = work.schema.hierarchy(name, secret) if demand.hierarchical else None
-            model = demand.model(name, tree)
-            if fold:
-                model, demand = model.folding(fold), demand.folding(secret, fold)
-            models.append(model)
-            if work.data.rows:
-                rule = demand.rule(name, secret, tree)
-                rules.append(rule if work.person is None else rule.counting(work.person))
+                secrets[name] = work.schema.secret_readings(name, work.data)
+            readings, fold = secrets[name], work.schema.fold(name)
+            for secret in readings if demand.of_every_reading else readings[:1]:
+                tree = work.schema.hierarchy(name, secret) if demand.hierarchical else None
+                if secret is readings[0]:
+                    models.append(demand.model(name, tree).folding(fold))
+                if work.data.rows:
+                    rule = (demand.folding(secret, fold) if fold else demand).rule(name, secret, tree)
+                    rules.append(rule if work.person is None else rule.counting(work.person))
         return models, tuple(rules)
 
     def plan(self, schema: Schema) -> Words:

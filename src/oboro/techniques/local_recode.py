@@ -17,7 +17,7 @@ from oboro.decide.local.records import LocalAttribute, OrderedAttribute, Records
 from oboro.decide.local.top_down import top_down
 from oboro.decide.space import ranks
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.notation import range_marks
@@ -112,16 +112,18 @@ class LocalRecode(Technique):
         names = schema.chosen(self.quasi, self.step)
         demands = self.demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
-        secrets = data.with_columns({name: schema.secret(name, data) for name, _ in demands})
+        secrets = {name: schema.secret_readings(name, data) for name, _ in demands}
         models = [
-            demand.model(name, _tree(name, secrets[name], demand, schema)).folding(schema.fold(name))
+            demand.model(name, _tree(name, secrets[name][0], demand, schema)).folding(schema.fold(name))
             for name, demand in demands
         ]
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
         if data.rows == 0:
             return Outcome(data, schema, {"method": self.method, "k": self.k, "groups": 0}, (promise,))
         attributes = {name: self._attribute(name, data[name], schema) for name in names}
-        rules = [] if self.blind else [_rule(name, demand, secrets, schema) for name, demand in demands]
+        rules = (
+            [] if self.blind else [rule for name, one in demands for rule in _rules(name, one, secrets[name], schema)]
+        )
         groups = self._groups(attributes, rules, work.person)
         released = {name: self._published(name, data[name], one, groups) for name, one in attributes.items()}
         outcome = Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
@@ -229,9 +231,14 @@ def _tree(name: str, column: Column, demand: Demand, schema: Schema) -> Hierarch
     return schema.hierarchy(name, column) if demand.hierarchical else None
 
 
-def _rule(name: str, demand: Demand, data: Dataset, schema: Schema) -> Rule:
+def _rules(name: str, demand: Demand, readings: Sequence[Column], schema: Schema) -> list[Rule]:
+    """Build the rules of a demand, one for each reading of its sensitive column that may break it."""
+    return [_rule(name, demand, one, schema) for one in (readings if demand.of_every_reading else readings[:1])]
+
+
+def _rule(name: str, demand: Demand, secret: Column, schema: Schema) -> Rule:
     """What the deciding side makes of a demand; values in the order of their texts, so that rows may come in any."""
-    column = data[name].tidy()
+    column = secret.tidy()
     order = ranks(column)
     column = Column(column.values.take(pa.array(np.argsort(order))), order[column.codes])
     return demand.rule(name, column, _tree(name, column, demand, schema))

@@ -11,6 +11,7 @@ from operator import attrgetter
 from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.parameters.at_the_door import at_the_door
+from oboro.table.spelling.folding import Fold, merged_missing
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import Model, SensitiveModel
@@ -132,16 +133,20 @@ def _only_stars(promise: Promise, data: Dataset, person: Column | None) -> Itera
 
 
 def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
-    """What a promise speaks of, as released and, where it differs, as read back from CSV: there, empty text is missing."""
-    names = set(promise.quasi)
+    """Yield what a promise speaks of, as released and, where it differs, as readers of CSV merge it.
+
+    There, empty text is missing, and so are `NA`, `null` and the like to `pandas.read_csv`.
+    """
+    names, folds = set(promise.quasi), dict[str, Sequence[Fold]]()
     for model in promise.models:
         names |= set(data) if model.every_column else {getattr(model, "sensitive", "")}
+        if isinstance(model, SensitiveModel):
+            folds[model.sensitive] = model.fold
     tidy = {name: column.tidy() for name, column in data.columns.items() if name in names}
     yield replace(data, columns=tidy)
-    blank = {name: column for name, column in tidy.items() if column.missing >= 0 and "" in column.texts}
-    if blank:
-        merged = {name: column.where(column.codes == column.texts.index(""), None) for name, column in blank.items()}
-        yield replace(data, columns={**tidy, **merged})
+    merged = {name: merged_missing(column, folds.get(name, ())) for name, column in tidy.items()}
+    if any(merged[name] is not column for name, column in tidy.items()):
+        yield replace(data, columns=merged)
 
 
 def _broken(promise: Promise, said: Sequence[Message], steps: Sequence[str]) -> Message:

@@ -24,7 +24,7 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.alone import form_alone
-from oboro.table.values import STAR, is_missing, tells_nothing, texts_of
+from oboro.table.values import STAR, is_missing, reads_as_no_secret, tells_nothing, texts_of
 from oboro.text import Message
 from oboro.verifier.matching import Relation, correspondence
 from oboro.verifier.verdict import Verdict, Verification
@@ -225,16 +225,19 @@ def _texts(values: Sequence[Any], known: dict[Any, str | None]) -> list[str | No
 
 
 def _codes(values: Sequence[Any]) -> np.ndarray:
-    """Equal values have equal numbers; all that are missing or empty are one."""
+    """Equal values have equal numbers; all that some reader takes for missing are one."""
     known: dict[Any, int] = {}
     return np.array(
-        [known.setdefault(None if tells_nothing(value) else value, len(known)) for value in values], dtype=np.int64
+        [known.setdefault(None if reads_as_no_secret(value) else value, len(known)) for value in values], dtype=np.int64
     )
 
 
 def _people(values: Sequence[Any]) -> np.ndarray:
     """People as numbers, −1 for a missing one."""
-    return np.where([tells_nothing(value) for value in values], -1, _codes(values)).astype(np.int64)
+    known: dict[Any, int] = {}
+    return np.array(
+        [-1 if tells_nothing(value) else known.setdefault(value, len(known)) for value in values], dtype=np.int64
+    )
 
 
 def _ladder(name: str, texts: list[str | None], spec: HierarchySpec, folder: Path) -> list[list[str | None]]:

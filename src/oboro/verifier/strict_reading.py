@@ -4,10 +4,11 @@ A class is smallest for a reader who tells the most apart: not-a-number from mis
 from `1` (quotes in CSV), 1 from 1.0 and null from no key (JSON). A model of classes that holds on the finest classes holds on
 coarser ones, since joining two classes that keep it gives one that keeps it. So quasi-identifiers are read in the finest way.
 
-Sensitive values are fewest for a reader who merges the most: then not-a-number, empty text and missing are one. That is the
-strictest way for l-diversity and alpha: merging makes the most frequent value more frequent and the others fewer. A distance
-between distributions only shrinks by merging, so t-closeness, δ-disclosure and β-likeness are judged both ways, and the worse
-verdict counts. A model that may break by joining classes is judged on the coarser classes too.
+Sensitive values are fewest for a reader who merges the most: then not-a-number, empty text, missing, and the words that
+`pandas.read_csv` takes for missing (`NA`, `null`, `None` …, quoted or not) are one. That is the strictest way for l-diversity and
+alpha: merging makes the most frequent value more frequent and the others fewer. Distances and ratios of shares may be greater
+either way, so t-closeness, δ-disclosure and β-likeness are judged both ways, and the worse verdict counts. A model that may
+break by joining classes is judged on the coarser classes too, also on those of a reader who merges these words.
 
 People are fewest for a reader to whom empty text is a missing person, who protects nobody.
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oboro.table.dataset import Column, Dataset
-from oboro.table.spelling.folding import empty_as_missing
+from oboro.table.spelling.folding import empty_as_missing, merged_missing
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import Model, SensitiveModel
@@ -37,7 +38,7 @@ def read_strictly(
     """The table by what the strictest reader sees: columns that an attacker knows in the finest way, secrets and people merged."""
     found = data.finest([*known, *secrets])
     whose = {} if person is None else {person: fewest_people(data[person])}
-    return found.with_columns({**{name: _merged(data[name]) for name in secrets}, **whose})
+    return found.with_columns({**{name: merged_missing(data[name]) for name in secrets}, **whose})
 
 
 def fewest_people(person: Column) -> Column:
@@ -48,7 +49,7 @@ def fewest_people(person: Column) -> Column:
 def secret_readings(classes: Classes, name: str) -> list[Classes]:
     """The classes with a secret as it is merged the most and, where that differs, as it is told apart the most."""
     column = classes.data[name]
-    merged, finest = _merged(column), column.finest()
+    merged, finest = merged_missing(column), column.finest()
     readings = [merged] if len(finest.values) == len(merged.values) else [merged, finest]
     return [_with(classes, name, one) for one in readings]
 
@@ -58,17 +59,27 @@ def judge_strictly(model: Model, classes: Classes) -> Verdict:
     if not isinstance(model, SensitiveModel):
         return model.judge(classes)
     column = classes.data[model.sensitive]
-    views = [classes] if model.joinable else [classes, Classes.of(classes.data, classes.quasi, classes.person)]
-    readings = [_merged(column), column.finest()] if _both_ways(model) else [_merged(column)]
+    views = [classes] if model.joinable else [classes, *_coarser(classes)]
+    readings = [merged_missing(column, model.fold)]
+    if _both_ways(model):
+        by_tree = isinstance(model, TCloseness) and model.distance == "hierarchical"
+        # A hierarchy knows values and no names of them, so nothing finer than those is bound to it.
+        readings.append(_merged(column) if by_tree else column.finest())
     found = [model.judge(_with(view, model.sensitive, reading)) for view in views for reading in readings]
     return max(found, key=lambda verdict: (not verdict.holds, verdict.achieved or 0)) if len(found) > 1 else found[0]
 
 
+def _coarser(classes: Classes) -> list[Classes]:
+    """Form the classes of readers who merge quasi-identifiers: by their values, and with words read as missing."""
+    data = classes.data
+    merged = data.with_columns({name: merged_missing(data[name]) for name in classes.quasi})
+    readings = [data] if all(merged[name] is data[name] for name in classes.quasi) else [data, merged]
+    return [Classes.of(one, classes.quasi, classes.person) for one in readings]
+
+
 def _both_ways(model: SensitiveModel) -> bool:
     """Whether a reader who tells more values apart may see it broken where one who merges them does not."""
-    if isinstance(model, TCloseness):
-        return model.distance != "hierarchical"
-    return isinstance(model, BetaLikeness | DeltaDisclosure)
+    return isinstance(model, TCloseness | BetaLikeness | DeltaDisclosure)
 
 
 def _with(classes: Classes, name: str, column: Column) -> Classes:

@@ -14,7 +14,7 @@ import numpy as np
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
-from oboro.table.spelling.folding import empty_as_missing
+from oboro.table.spelling.folding import merged_missing
 from oboro.table.value_counts import clean
 from oboro.table.values import tells_nothing
 from oboro.text import Message
@@ -57,7 +57,7 @@ def verify_window(
     who = np.arange(data.rows) if people is None else _numbers(people, data.rows)
     verdicts = [_verdict(_anonymity(k, window), k, _different(label, who, counted & (who >= 0)), sizes)]
     if sensitive:
-        secrets = clean(empty_as_missing(data[sensitive])).codes.astype(np.int64)  # empty text and missing are one
+        secrets = clean(merged_missing(data[sensitive])).codes.astype(np.int64)  # as the reader who merges the most
         verdicts.append(_verdict(_diversity(l, sensitive, window), l, _different(label, secrets, counted), sizes))
     return Verification.of(verdicts, attributes)
 

@@ -26,7 +26,7 @@ from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
-from oboro.table.values import STAR, tells_nothing
+from oboro.table.values import STAR, reads_as_no_secret, tells_nothing
 from oboro.text import Message
 
 __all__ = ["Form", "KnownRecord", "RecordCoder"]
@@ -144,9 +144,9 @@ class RecordCoder:
         person = secret = -1
         try:
             if self.settings.sensitive is not None:
-                secret = _numbered(values[len(self.attributes)], self.secrets)
+                secret = _numbered_secret(values[len(self.attributes)], self.secrets)
             if self.settings.person is not None:
-                person = _numbered(values[-1], self.people, MISSING)
+                person = _numbered_person(values[-1], self.people)
         except TypeError:
             raise ColumnError(Message("error_stream.single_sensitive")) from None
         return person, secret
@@ -260,8 +260,8 @@ class RecordCoder:
                 numbers.append(np.full(data.rows, -1, dtype=np.int64))
                 continue
             column = data[name]
-            nobody = MISSING if name == self.settings.person else None
-            codes = [_numbered(value, known, nobody) for value in column.values.to_pylist()]
+            number = _numbered_person if name == self.settings.person else _numbered_secret
+            codes = [number(value, known) for value in column.values.to_pylist()]
             numbers.append(np.array(codes, dtype=np.int64)[column.codes])
         return numbers[0], numbers[1]
 
@@ -344,11 +344,14 @@ def _text(value: Any) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
-def _numbered(value: Any, known: dict[Any, int], missing: int | None = None) -> int:
-    """The number of a value, a new one for a new value. All that are missing or empty are one value, or have the number given."""
-    if tells_nothing(value):
-        return known.setdefault(None, len(known)) if missing is None else missing
-    return known.setdefault(value, len(known))
+def _numbered_secret(value: Any, known: dict[Any, int]) -> int:
+    """Return the number of a secret, a new one for a new secret. All that some reader takes for missing are one."""
+    return known.setdefault(None if reads_as_no_secret(value) else value, len(known))
+
+
+def _numbered_person(value: Any, known: dict[Any, int]) -> int:
+    """Return the number of a person, a new one for a new person, and `MISSING` for a missing one."""
+    return MISSING if tells_nothing(value) else known.setdefault(value, len(known))
 
 
 def _fewer(known: dict[Any, int], numbers: np.ndarray) -> tuple[dict[Any, int], np.ndarray]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from oboro.errors import ColumnError
-from oboro.table.values import is_missing, tells_nothing
+from oboro.table.values import is_missing
 from oboro.text import Message
 
 __all__ = ["ValueCodes"]
@@ -16,17 +16,17 @@ __all__ = ["ValueCodes"]
 
 class ValueCodes:
     """The values of one field. Equal values (1, 1.0 and true) are one, in the form first seen; missing is one of them,
-    unless it does not count (`missing_counts`): then its number is −1. Empty text is a value, unless people or secrets are
-    counted (`counted`): then it is missing.
+    unless it does not count (`missing_counts`): then its number is −1. `none` says which values are missing: empty text is a
+    value of a category, but no person, and no secret, which `NA` and the like are not either.
 
     >>> codes = ValueCodes("sex")
     >>> [codes.code(value) for value in ("F", "M", "F", None)], codes.values
     ([0, 1, 0, 2], ['F', 'M', None])
     """
 
-    def __init__(self, name: str, missing_counts: bool = True, counted: bool = False) -> None:
+    def __init__(self, name: str, missing_counts: bool = True, none: Callable[[object], bool] = is_missing) -> None:
         self.name = name
-        self._is_none = tells_nothing if counted else is_missing
+        self._is_none = none
         self.missing_counts = missing_counts
         self.values: list[Any] = []
         self._codes: dict[Any, int] = {}

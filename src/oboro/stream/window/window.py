@@ -23,6 +23,7 @@ from oboro.stream.window.window_settings import WindowSettings
 from oboro.system.steady_clock import SteadyClock
 from oboro.table.frames import Frame
 from oboro.table.parameters.at_the_door import at_the_door
+from oboro.table.values import reads_as_no_secret, tells_nothing
 from oboro.text import Message
 
 __all__ = ["Window"]
@@ -70,9 +71,9 @@ class Window(Closing):
         self.engine = WindowEngine(_spec(settings, key))
         self._numbers = settings.numbers
         self._categories = [ValueCodes(name) for name in settings.attributes if name in settings.categories]
-        self._demands = [ValueCodes(name, counted=True) for name in settings.l_diversity]
+        self._demands = [ValueCodes(name, none=reads_as_no_secret) for name in settings.l_diversity]
         if settings.person:
-            self._demands.append(ValueCodes(settings.person, missing_counts=False, counted=True))
+            self._demands.append(ValueCodes(settings.person, missing_counts=False, none=tells_nothing))
         self._rest = settings.released[len(settings.attributes) :]
         self._known = set(settings.fields)
         self._waiting: dict[int, tuple[Any, ...]] = {}  # by number: what is released as it is, of those in the window
@@ -128,7 +129,9 @@ class Window(Closing):
         return self._advance([], self._clock.now() if now is None else now, ending=True)
 
     def withheld(self) -> list[dict[str, Any]]:
-        """Records that could not be released, as they came, since this was last asked; at most the window's last ones."""
+        """Return records that could not be released, as they came, since the last call: all of the latest batch, and at most
+        the window's last ones of those before. `stats()["withheld"]` counts all.
+        """
         found = list(self._withheld)
         self._withheld.clear()
         return found

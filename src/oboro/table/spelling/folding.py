@@ -16,14 +16,25 @@ from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.value_counts import clean
+from oboro.table.values import READ_AS_MISSING
 
-__all__ = ["FOLDS", "Fold", "as_folded", "empty_as_missing", "folded", "near_duplicates"]
+__all__ = [
+    "FOLDS",
+    "Fold",
+    "as_folded",
+    "empty_as_missing",
+    "folded",
+    "merged_missing",
+    "near_duplicates",
+    "reads_as_missing",
+    "words_as_missing",
+    "words_read_as_missing",
+]
 
 Fold = Literal["space", "case", "unicode", "number"]
 FOLDS: tuple[Fold, ...] = ("space", "case", "unicode", "number")
 # Written and not seen: zero-width spaces and joiners, soft hyphen, byte order mark, marks of direction, variation selectors.
 INVISIBLE = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
-
 NUMBER = r"^[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d*)?$"
 PADDED = r"^[+-]?0\d|^\+\d|^-?\d{1,3},\d{3}|^[+-]?[\d,]+\.(\d*0)?$"  # what a number may have that says nothing
 ODD = "  |[\\t\\n\\v\\f\\r\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"  # spaces that are not one plain one
@@ -68,6 +79,68 @@ def empty_as_missing(column: Column) -> Column:
         return column
     place = column.values.index("").as_py()
     return column if place < 0 else column.where(column.codes == place, None)
+
+
+def merged_missing(column: Column, folds: Collection[Fold] = ()) -> Column:
+    """Return the column as a reader sees it who takes `NA`, `null` and the like for missing; itself where nothing merges so.
+
+    One such word alone stays: it is one value to every reader. With `folds`, a word that differs from one of the list only in
+    what is folded is one of them. O(distinct values), or O(rows) where values merge.
+
+    >>> merged_missing(Column.of(["a", "NA", "null"])).decode().to_pylist()
+    ['a', None, None]
+    >>> merged_missing(Column.of(["a", "NA"])).decode().to_pylist()
+    ['a', 'NA']
+    """
+    missing = _read_as_missing(column, folds)
+    return column if np.count_nonzero(missing) < 2 else _without(column, missing)
+
+
+def words_as_missing(column: Column) -> Column:
+    """Return the column with every word that some reader takes for missing as missing, so that columns are comparable.
+
+    >>> words_as_missing(Column.of(["a", "NA"])).decode().to_pylist()
+    ['a', None]
+    """
+    missing = _read_as_missing(column, ())
+    return _without(column, missing) if missing.any() else column
+
+
+def _without(column: Column, missing: np.ndarray) -> Column:
+    values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
+    return column.recode(np.where(missing, len(column.values), np.arange(len(column.values))), values)
+
+
+def words_read_as_missing(column: Column, folds: Collection[Fold] = ()) -> list[str]:
+    """List the words that count as one value, with each other or with the missing one, to a reader who takes them for missing.
+
+    Empty text beside missing values is not listed: CSV writes both alike.
+
+    >>> words_read_as_missing(Column.of(["a", "NA", "null", None]))
+    ['NA', 'null']
+    """
+    missing = _read_as_missing(column, folds)
+    words = [column.texts[place] for place in np.flatnonzero(missing)] if np.count_nonzero(missing) > 1 else []
+    return sorted(word for word in words if word)
+
+
+def reads_as_missing(value: Any, folds: Collection[Fold] = ()) -> bool:
+    """Return whether a reader may take this value for a missing one."""
+    return isinstance(value, str) and bool(_read_as_missing(Column.of([value]), folds)[0])
+
+
+def _read_as_missing(column: Column, folds: Collection[Fold]) -> np.ndarray:
+    """Mark the entries of the dictionary that occur and that a reader takes for missing; none where values are no text."""
+    values = column.values
+    if not is_text(values):
+        return np.zeros(len(values), dtype=bool)
+    words = pa.array(READ_AS_MISSING, values.type)
+    if folds:
+        both = _keys(pa.concat_arrays([values, words]), folds)
+        values, words = both[: len(values)], both[len(values) :]
+    found = np.asarray(pc.is_in(values, value_set=words).to_numpy(zero_copy_only=False), dtype=bool)
+    found |= np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    return found & (column.counts > 0)
 
 
 def near_duplicates(column: Column) -> int:

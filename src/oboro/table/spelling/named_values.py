@@ -25,6 +25,7 @@ from oboro.table.values import (
     DATE_TEXT,
     DATETIME_TEXT,
     NUMBER_TEXT,
+    READ_AS_MISSING,
     STAR,
     Kind,
     is_months,
@@ -34,7 +35,18 @@ from oboro.table.values import (
 )
 from oboro.text import Message, Raw
 
-__all__ = ["Value", "absent", "equal_values", "kind_of_value", "matched", "near_values", "place", "shown"]
+__all__ = [
+    "Value",
+    "absent",
+    "equal_values",
+    "kind_of_value",
+    "matched",
+    "near_values",
+    "place",
+    "shown",
+    "watched_missing",
+    "watched_values",
+]
 
 
 def _as_written(value: Any) -> Any:
@@ -142,6 +154,22 @@ def equal_values(column: Column, name: str, wanted: Sequence[Value]) -> np.ndarr
         found |= np.array([text == STAR for text in column.texts], dtype=bool)
     places = [_placed(value, values, name) for value in wanted if value != STAR and _has_place(value, kind)]
     return found | np.isin(numbers_of(values, name), places) if any(map(np.isfinite, places)) else found
+
+
+def watched_missing(column: Column, value: Value) -> bool:
+    """Return whether the column has missing values in place of a word such as `NA`, which some readers take for missing."""
+    return column.missing >= 0 and value in READ_AS_MISSING and value not in column.texts
+
+
+def watched_values(column: Column, name: str, value: Value) -> np.ndarray:
+    """Mark the entries that mean a value, as the column's reader sees it: where `NA` is read as missing, the missing one.
+
+    >>> watched_values(Column.of(["a", None]), "illness", "NA").tolist()
+    [False, True]
+    """
+    if watched_missing(column, value):
+        return np.asarray(np.arange(len(column.values)) == column.missing)
+    return equal_values(column, name, [value])
 
 
 def absent(column: Column, name: str, wanted: Sequence[Value]) -> list[Value]:

@@ -26,6 +26,11 @@ class Demand(Parameters):
         """Whether the demand needs the sensitive column's hierarchy (`tree`)."""
         return False
 
+    @property
+    def of_every_reading(self) -> bool:
+        """Whether a reader who tells more values apart may see it broken where one who merges them does not."""
+        return False
+
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """What the verifier is to check."""
         raise NotImplementedError

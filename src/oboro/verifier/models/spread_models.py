@@ -15,8 +15,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.table.spelling.folding import as_folded
-from oboro.table.spelling.named_values import Value, absent, equal_values, shown
+from oboro.table.spelling.folding import as_folded, reads_as_missing
+from oboro.table.spelling.named_values import Value, absent, shown, watched_missing, watched_values
 from oboro.text import Message
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
@@ -150,7 +150,8 @@ class AlphaK(SensitiveModel):
         if (
             self.value is None
             or found.note is not None
-            or not absent(self._column(classes), self.sensitive, self._wanted(classes))
+            or watched_missing(self._column(classes), self._wanted(classes))
+            or not absent(self._column(classes), self.sensitive, [self._wanted(classes)])
         ):
             return found
         return replace(found, note=Message("verdict.value_absent", column=self.sensitive, value=shown(self.value)))
@@ -164,8 +165,13 @@ class AlphaK(SensitiveModel):
         if self.value is None:
             return self._tally(classes).most_frequent
         column = self._column(classes)
-        return classes.holding(equal_values(column, self.sensitive, self._wanted(classes))[column.codes])
+        return classes.holding(watched_values(column, self.sensitive, self._wanted(classes))[column.codes])
 
-    def _wanted(self, classes: Classes) -> list[Value]:
-        """The value that counts, as the folded column spells it."""
-        return [as_folded(self.value, self._column(classes), self.fold)]
+    def _wanted(self, classes: Classes) -> Value:
+        """The value that counts, as the folded column spells it; a word that is read as missing as one of the list of those."""
+        assert self.value is not None
+        column = self._column(classes)
+        value: Value = as_folded(self.value, column, self.fold)
+        if isinstance(value, str) and value not in column.texts and reads_as_missing(value, self.fold):
+            return "NA"
+        return value

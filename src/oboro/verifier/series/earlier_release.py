@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oboro.table.dataset import Dataset
-from oboro.table.spelling.folding import empty_as_missing
+from oboro.table.spelling.folding import words_as_missing
 from oboro.verifier.series.old_places import released_classes
 from oboro.verifier.series.row_changes import RowChanges, Rows
 from oboro.verifier.series.shared_codes import shared_codes, shared_labels, without_empty
@@ -85,7 +85,7 @@ class EarlierRelease:
 
     def _changes(self, new: Dataset, classes: np.ndarray, keys: Sequence[np.ndarray]) -> RowChanges:
         told = [name for name in self.secrets if name in self.table and name in new]
-        both = {name: [empty_as_missing(one[name]) for one in (self.table, new)] for name in told}
+        both = {name: [words_as_missing(one[name]) for one in (self.table, new)] for name in told}
         secrets = {name: shared_codes(columns)[0] for name, columns in both.items()}
         old, now = (
             Rows(place, key, {name: codes[which] for name, codes in secrets.items()})

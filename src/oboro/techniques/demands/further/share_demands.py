@@ -11,8 +11,9 @@ from oboro.decide.class_rules import Rule, alpha_rule, closeness_rule, disclosur
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.spelling.folding import Fold, as_folded
-from oboro.table.spelling.named_values import Value, absent, near_values, shown
+from oboro.table.spelling.folding import Fold, as_folded, reads_as_missing
+from oboro.table.spelling.named_values import Value, absent, near_values, shown, watched_missing
+from oboro.table.values import READ_AS_MISSING
 from oboro.techniques.demands.models_asked import Demand
 from oboro.text import Message
 from oboro.verifier.models.class_models import Model
@@ -32,6 +33,11 @@ class Closeness(Demand):
     def hierarchical(self) -> bool:
         """Whether the distance is the hierarchical one."""
         return self.distance == "hierarchical"
+
+    @property
+    def of_every_reading(self) -> bool:
+        """Distances and shares may also grow where a reader merges fewer values."""
+        return True
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """t-closeness."""
@@ -56,6 +62,11 @@ class Disclosure(Demand):
     values: Literal["all", "held"] = "all"
     """all: a value that a class lacks breaks it, as the definition says; held: only values that a class holds count, as in ARX."""
 
+    @property
+    def of_every_reading(self) -> bool:
+        """Distances and shares may also grow where a reader merges fewer values."""
+        return True
+
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """δ-disclosure privacy."""
         from oboro.verifier.models.shares_compared import DeltaDisclosure
@@ -78,6 +89,11 @@ class Likeness(Demand):
     """The share of each value may grow by at most this part of it: (q − p) / p, with p in the whole table and q in a class."""
     kind: Literal["enhanced", "basic"] = "enhanced"
     """enhanced: by at most min(beta, −ln p), so that frequent values do not become certain; basic: by at most beta."""
+
+    @property
+    def of_every_reading(self) -> bool:
+        """Distances and shares may also grow where a reader merges fewer values."""
+        return True
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """β-likeness."""
@@ -111,12 +127,20 @@ class Alpha(Demand):
         return AlphaK(sensitive=sensitive, alpha=self.alpha, value=self.value)
 
     def folding(self, column: Column, folds: Collection[Fold]) -> Demand:
-        """The value as the folded column spells it."""
-        return self.model_copy(update={"value": as_folded(self.value, column, folds)})
+        """The value as the folded column spells it; a word that the column's readers take for missing as one of the list."""
+        value = as_folded(self.value, column, folds)
+        unlisted = isinstance(value, str) and value not in READ_AS_MISSING and value not in column.texts
+        return self.model_copy(update={"value": "NA" if unlisted and reads_as_missing(value, folds) else value})
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
         """(α, k)-anonymity."""
-        if self.value is not None and self.absent == "error" and absent(column, sensitive, [self.value]):
+        missing = self.value is not None and watched_missing(column, self.value)
+        if (
+            self.value is not None
+            and not missing
+            and self.absent == "error"
+            and absent(column, sensitive, [self.value])
+        ):
             near = near_values(self.value, column)
             id = "error_technique.value_near" if near else "error_technique.value_absent"
             raise ColumnError(Message(id, column=sensitive, value=shown(self.value), near=near))
