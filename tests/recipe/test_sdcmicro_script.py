@@ -107,7 +107,7 @@ def test_what_cannot_be_taken_over_is_said(tmp_path: Path) -> None:
         else:
             with pytest.raises(FileError, match="createSdcObj"):
                 taken(tmp_path, text)
-    with pytest.raises(FileError, match="createSdcObj"):
+    with pytest.raises(FileError, match="cannot read the script: No such file"):
         from_sdcmicro(tmp_path / "none.R", Frame.read(PEOPLE).data)
 
 

@@ -93,13 +93,22 @@ class Interrupted(BaseException):
     """Somebody pressed Ctrl-C or asked the process to end. Typer would answer a KeyboardInterrupt with an exit code of its own."""
 
 
+_ending: list[bool] = []  # whether an interrupt came
+
+
 def _interrupt(signal_number: int, frame: object) -> None:
+    _ending.append(True)
     raise Interrupted
 
 
 def _send_again(unheard: sys.UnraisableHookArgs) -> None:
-    """An interrupt that came while a library called us back: Python drops it there, so it is sent once more."""
+    """An interrupt that came while a library called us back: Python drops it there, so it is sent once more.
+
+    What a library then cannot clean up, such as a compiler that was stopped in the middle, is not shown: the process ends.
+    """
     if unheard.exc_type is not Interrupted:
+        if _ending:
+            return
         sys.__unraisablehook__(unheard)
         return
     import threading

@@ -7,9 +7,11 @@ carries the version of the session that gave it. Sessions may be asked from seve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from oboro.errors import ColumnError, UsageError
@@ -187,14 +189,21 @@ class Session:
         """What each k costs under each limit on suppression, point by point, the first at once; the order is that of the search.
         `curves` may also name other methods: `k_anonymize_local` (levels by class), `local_recode` and `k_conceal`."""
         asked, over = technique_of(self.demands, demands), asks(cancel)
+        curves = _listed("curves", curves, str)
         unknown = [one for one in curves if one not in CURVES]
         if unknown:
             raise UsageError(Message("error_explorer.no_curve", unknown=unknown, curves=list(CURVES)))
-        ks = list(k if k is not None else [one for one in KS if one <= max(2, self.table.data.rows)])
-        shares = list(suppress if suppress is not None else dict.fromkeys([*SHARES, asked.suppress]))
+        few = [one for one in KS if one <= max(2, self.table.data.rows)]
+        ks = few if k is None else _listed("k", k, Integral)
+        shares = (
+            [*dict.fromkeys([*SHARES, asked.suppress])] if suppress is None else _listed("suppress", suppress, Real)
+        )
 
         def one(k: int, share: float, last: Sequence[Sequence[int]]) -> Solution:
             return self.solve(asked.model_copy(update={"k": k, "suppress": share}), cancel=cancel, first=last)
+
+        for number, share in product((min(ks, default=1), max(ks, default=1)), (*shares, 0)):
+            technique_of(asked, {"k": number, "suppress": share})  # what a recipe may not ask is refused here too
 
         for curve in dict.fromkeys(curves):
             if curve == "k_anonymize":
@@ -371,6 +380,15 @@ class Session:
 
     def _repr_html_(self) -> str:
         return self.columns()._repr_html_()
+
+
+def _listed(name: str, given: object, kind: type) -> list[Any]:
+    """The values of a parameter that takes several. `UsageError` where it is no list of that kind."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    values = list(given) if several else []  # type: ignore[call-overload]
+    if not several or any(not isinstance(one, kind) or isinstance(one, bool) for one in values):
+        raise UsageError(Message("error_explorer.not_a_list", name=name, given=repr(given)))
+    return [int(one) if kind is Integral else float(one) if kind is Real else one for one in values]
 
 
 def explore(source: Any, recipe: Recipe | None = None, *, reading: Mapping[str, Any] | None = None) -> Session:

@@ -16,7 +16,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.frames.came_as import Types, lost_types
 from oboro.table.frames.nested_column import NestedColumn
-from oboro.table.named_columns import names_shown
+from oboro.table.named_columns import names_shown, require_few_columns
 from oboro.text import Message
 
 __all__ = ["READERS", "read_sheet"]
@@ -99,6 +99,7 @@ def _encode(path: str, table: pa.Table) -> Dataset:
 
 
 def _require(path: str, names: Sequence[str], columns: Sequence[str] | None) -> None:
+    require_few_columns(path, len(names))
     known = set(names)
     unknown = [name for name in columns or () if name not in known]
     if unknown:

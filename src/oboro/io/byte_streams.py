@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyarrow as pa
 
 from oboro.errors import FileError, OboroError
+from oboro.system.named_files import NoFileError
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
 
@@ -225,6 +226,8 @@ def open_stream(path: str | Path, encoding: str | None = None) -> Iterator[ByteS
 
 def _stream(name: str, file: BinaryIO, encoding: str | None) -> ByteStream:
     status = os.fstat(file.fileno()) if name != STDIN else None
+    if status and (stat.S_ISBLK(status.st_mode) or (stat.S_ISCHR(status.st_mode) and not file.isatty())):
+        raise NoFileError(errno.EINVAL, "not a file", name)  # /dev/zero never ends
     total = status.st_size if status and stat.S_ISREG(status.st_mode) else None
     start = _read(file, 4)
     packed = compression_of(start)

@@ -7,22 +7,29 @@ decimal that 64 bits would change stays as written, and a key that a line lacks 
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 import pyarrow as pa
 
 from oboro.errors import ColumnError, FileError
 from oboro.io.byte_streams import ByteStream, open_stream
 from oboro.table.dataset import Column, Dataset
+from oboro.table.named_columns import require_few_columns
 from oboro.text import Message
 
 __all__ = ["json_objects", "json_table", "read_json_lines"]
 
 PIECE = 1 << 22
+MANY_KEYS = 1_000
+"""From so many keys on, lines must have more than a few of them: 20,000 lines with a key of their own are 250 KB of text and make a
+table of 400 million cells."""
+FEWEST_FILLED = 0.01  # of the cells of a table with `MANY_KEYS`: wide event logs fill 5 % and more
 
 
 class Literal(str):
@@ -39,6 +46,14 @@ class Line(NamedTuple):
 Row = tuple[Line, dict[str, Any]]
 
 
+@dataclass
+class Cells:
+    """The values of one key, and the rows that have it."""
+
+    rows: array[int] = field(default_factory=lambda: array("q"))
+    values: list[Any] = field(default_factory=list)
+
+
 def read_json_lines(path: str | Path, columns: Sequence[str] | None = None, encoding: str | None = None) -> Dataset:
     """The table in a file of JSON lines, columns in the order in which keys first appear. O(bytes), all rows in memory."""
     return json_table(path, json_objects(path, encoding), columns)
@@ -51,31 +66,69 @@ def json_objects(path: str | Path, encoding: str | None = None, shown: str | Non
 
 
 def json_table(path: str | Path, objects: Iterable[Row], columns: Sequence[str] | None = None) -> Dataset:
-    """Objects as a table."""
-    rows = list(objects)
-    names = list(dict.fromkeys(name for _, row in rows for name in row))
-    if not names:
+    """Return objects as a table. O(values): a row costs as much as it has keys."""
+    lines, cells = list[Line](), dict[str, Cells]()
+    for number, (line, row) in enumerate(objects):
+        lines.append(line)
+        for name, value in row.items():
+            cell = cells.get(name)
+            if cell is None:
+                cell = cells[name] = Cells()
+                require_few_columns(str(path), len(cells))
+            cell.rows.append(number)
+            cell.values.append(value)
+    if not cells:
         raise FileError(Message("error_json_lines.empty", path=str(path)))
+    _require_filled(cells, lines)
+    names = list(cells)
     wanted = names if columns is None else list(columns)
-    unknown = [name for name in wanted if name not in names]
+    unknown = [name for name in wanted if name not in cells]
     if unknown:
         raise ColumnError(Message("error_json_lines.unknown", path=str(path), columns=unknown, known=names))
-    found = {name: _as_written(Column.encode(_array(name, rows)), name, rows) for name in wanted}
-    return Dataset(found, len(rows))
+    return Dataset({name: _column(name, cells[name], lines) for name in wanted}, len(lines))
 
 
-def _as_written(column: Column, name: str, rows: Sequence[Row]) -> Column:
+def _require_filled(cells: dict[str, Cells], lines: Sequence[Line]) -> None:
+    """Raise a `FileError` where keys differ from line to line."""
+    filled, size = sum(len(one.values) for one in cells.values()), len(cells) * len(lines)
+    if len(cells) <= MANY_KEYS or filled >= FEWEST_FILLED * size:
+        return
+    line = lines[list(cells.values())[MANY_KEYS].rows[0]]
+    raise FileError(
+        Message(
+            "error_json_lines.sparse",
+            path=line.path,
+            line=line.number,
+            most=MANY_KEYS,
+            keys=len(cells),
+            rows=len(lines),
+            filled=filled / size,
+        )
+    )
+
+
+def _column(name: str, cells: Cells, lines: Sequence[Line]) -> Column:
     """The column with how its values are written beside it, where that tells more apart: 1 and 1.0, null and no key at all."""
+    column = Column.encode(_spread(_array(name, cells, lines), cells, len(lines)))
     if column.missing < 0 and not pa.types.is_floating(column.values.type):
         return column
-    written = Column.encode(pa.array([_written(row, name) for _, row in rows], pa.string()))
-    return column if len(written.values) == len(column.values) else replace(column, finer=lambda: written)
+    written = pa.array([_written(value) for value in cells.values], pa.string())
+    encoded = Column.encode(_spread(written, cells, len(lines)))
+    return column if len(encoded.values) == len(column.values) else replace(column, finer=lambda: encoded)
 
 
-def _written(row: dict[str, Any], name: str) -> str | None:
-    value = row.get(name, ())
-    if value is None or value == ():
-        return "null" if value is None else None
+def _spread(values: pa.Array, cells: Cells, rows: int) -> pa.Array:
+    """The values in the rows that have the key; the others are missing."""
+    if len(values) == rows:
+        return values
+    places = np.full(rows, -1, dtype=np.int64)
+    places[np.frombuffer(cells.rows, dtype=np.int64)] = np.arange(len(values))
+    return values.take(pa.array(places, mask=places < 0))
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "null"
     return f'"{value}"' if type(value) is str else _text(value)
 
 
@@ -136,12 +189,14 @@ def _refuse(path: str, line: int, problem: Exception) -> NoReturn:
 # Values to columns ----------------------------------------------------------------------------------------------------
 
 
-def _array(name: str, rows: Sequence[Row]) -> pa.Array:
-    """One column, of the narrowest type that keeps every value as it is; text where there is none."""
-    values = [row.get(name) for _, row in rows]
+def _array(name: str, cells: Cells, lines: Sequence[Line]) -> pa.Array:
+    """The values of a key, of the narrowest type that keeps each as it is; text where there is none."""
+    values = cells.values
     kinds = set(map(type, values)) - {type(None)}
     if kinds & {dict, list}:
-        path, line = next(line for line, row in rows if isinstance(row.get(name), dict | list))
+        path, line = lines[
+            next(row for row, one in zip(cells.rows, values, strict=True) if isinstance(one, dict | list))
+        ]
         raise FileError(Message("error_json_lines.nested", path=path, line=line, column=name))
     if kinds <= {str}:
         return pa.array(values, pa.string())
@@ -151,7 +206,7 @@ def _array(name: str, rows: Sequence[Row]) -> pa.Array:
         return pa.array(values, pa.int64())
     if kinds <= {int, Literal} and all(_fits(value) for value in set(values) if value is not None):
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    return _texts(name, rows, values)
+    return _texts(name, cells, lines)
 
 
 def _fits(value: int | Literal) -> bool:
@@ -162,16 +217,17 @@ def _fits(value: int | Literal) -> bool:
         return False
 
 
-def _texts(name: str, rows: Sequence[Row], values: Sequence[Any]) -> pa.Array:
+def _texts(name: str, cells: Cells, lines: Sequence[Line]) -> pa.Array:
     """Numbers and words in one column (`31`, `30-39`, `*`): all as text, unless two different values would become one."""
     said: dict[str, type] = {}
-    for (line, _), value in zip(rows, values, strict=True):
+    for row, value in zip(cells.rows, cells.values, strict=True):
         if value is None:
             continue
         kind = str if type(value) is str else float
         if said.setdefault(_text(value), kind) is not kind:
+            line = lines[row]
             raise FileError(Message("error_json_lines.two_kinds", path=line.path, line=line.number, column=name))
-    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+    return pa.array([None if value is None else _text(value) for value in cells.values], pa.string())
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from oboro.errors import FileError, RecipeError
+from oboro.system.named_files import settings_of
 from oboro.table.parameters.yaml_nodes import MOST_NODES, written_out
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
@@ -30,7 +31,7 @@ YAML_SAYS = {  # what is said most often; the rest stays as the reader of YAML s
 def text_of(path: Path, unreadable: str = "error_recipe.unreadable") -> str:
     """The text of a recipe's file, or of another; then `unreadable` is what is said where it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return settings_of(path).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         other = Message("error_recipe.not_utf8" if isinstance(error, UnicodeDecodeError) else "error_os.name")
         why = os_reason(error) if isinstance(error, OSError) else other
@@ -73,6 +74,13 @@ class _StrictLoader(yaml.SafeLoader):
         if node is not None and written_out(node) > MOST_NODES:
             raise _Refused(Message("error_recipe.yaml.aliases", most=MOST_NODES))
         return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """One value; a tag such as `!!timestamp` or `!!float` before text that is none is refused where it stands."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
+            raise _Refused(Message("error_recipe.yaml.value"), node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()

@@ -5,13 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from oboro.errors import ColumnError, UsageError
+from oboro.errors import ColumnError, FileError, UsageError
 from oboro.text import Message, Raw
 
-__all__ = ["LOOKS_LIKE_DATA", "Names", "named_by_place", "named_columns", "names_shown", "require_in_both"]
+__all__ = [
+    "LOOKS_LIKE_DATA",
+    "MOST_COLUMNS",
+    "Names",
+    "named_by_place",
+    "named_columns",
+    "names_shown",
+    "require_few_columns",
+    "require_in_both",
+]
 
 Names = str | Iterable[object] | None
 """One column, several, or none."""
+MOST_COLUMNS = 100_000
+"""In a file or another place. A column takes 6 KB of memory however few rows it has; a million of them took 5.7 GB."""
 LOOKS_LIKE_DATA = re.compile(r"[-+]?[0-9][0-9.,:/\-+ eE]*")
 
 
@@ -29,6 +40,12 @@ def named_columns(given: Names | object, what: str) -> list[str]:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(Message("error_table.named_twice", what=what, columns=twice))
     return names
+
+
+def require_few_columns(path: str, count: int) -> None:
+    """Raise a `FileError` where a table has more columns than memory has room for."""
+    if count > MOST_COLUMNS:
+        raise FileError(Message("error_io.too_many_columns", path=path, count=count, most=MOST_COLUMNS))
 
 
 def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[Raw]:

@@ -5,7 +5,8 @@ Each value becomes a text that no other value has: every part with its length be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +14,50 @@ import pyarrow as pa
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column, smallest_unsigned
 
-__all__ = ["is_nested", "nested_column", "numbered", "single_parts"]
+__all__ = ["DEEPEST_VALUE", "is_nested", "is_too_deep", "nested_column", "numbered", "single_parts"]
+
+DEEPEST_VALUE = 64
+"""Lists within lists: Arrow reads them by recursion without a limit, and a list that contains itself ends the process."""
+CONTAINERS = (list, tuple, set, frozenset, Mapping, np.ndarray)
 
 
 def is_nested(type_: pa.DataType) -> bool:
     """Whether a column holds lists, structures or somebody's own type."""
     inner = type_.value_type if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_) else type_
     return bool(pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType))
+
+
+def is_too_deep(values: Any) -> bool:
+    """Whether some of a column's Python values are nested deeper than `DEEPEST_VALUE`. O(values).
+
+    >>> endless = []
+    >>> endless.append(endless)
+    >>> is_too_deep([1, endless]), is_too_deep([1, [2, [3]]])
+    (True, False)
+    """
+    if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
+        return False
+    if not any(issubclass(kind, CONTAINERS) for kind in set(map(type, values))):
+        return False
+    seen: dict[int, int] = {}  # the greatest depth at which a container was met: one may be in many others
+    waiting = [(one, 1) for one in values if isinstance(one, CONTAINERS)]
+    while waiting:
+        one, depth = waiting.pop()
+        if depth > DEEPEST_VALUE:
+            return True
+        if seen.get(id(one), 0) < depth:
+            seen[id(one)] = depth
+            waiting += [(inner, depth + 1) for inner in _inner(one) if isinstance(inner, CONTAINERS)]
+    return False
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype.kind == "O" else ()
+    found: Iterable[Any] = value
+    return found
 
 
 def nested_column(array: pa.ChunkedArray) -> Column:

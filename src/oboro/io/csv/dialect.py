@@ -17,7 +17,7 @@ from functools import partial
 from itertools import islice
 
 from oboro.errors import FileError, UsageError
-from oboro.table.named_columns import LOOKS_LIKE_DATA, named_by_place
+from oboro.table.named_columns import LOOKS_LIKE_DATA, named_by_place, require_few_columns
 from oboro.text import Message, Raw
 
 __all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_by_place", "names_of", "notes_of"]
@@ -147,6 +147,7 @@ def first_record(path: str, sample: str, dialect: Dialect) -> list[str]:
 
 def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
     """The names of the columns: the header's, or column1, column2 … where there is none."""
+    require_few_columns(path, len(first))
     if not dialect.header:
         return [f"column{place}" for place in range(1, len(first) + 1)]
     names = list(first) if all(first) else named_by_place(first)

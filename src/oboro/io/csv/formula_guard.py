@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.table.dataset import Column, Dataset
-from oboro.table.spelling.formula_text import FORMULA_START, PLAIN_NUMBER, guarded_text
+from oboro.table.spelling.formula_text import FORMULA_INSIDE, FORMULA_START, PLAIN_NUMBER, guarded_text
 from oboro.text import Message
 
 __all__ = ["FormulaGuard"]
@@ -62,9 +62,12 @@ def _may_be_text(kind: pa.DataType) -> bool:
 def _guarded(column: Column) -> tuple[pa.Array, np.ndarray]:
     """A dictionary with what is risky guarded, and which values that is."""
     texts = pa.array(column.texts, pa.large_string())
-    risky = pc.and_(
-        pc.match_substring_regex(texts, FORMULA_START), pc.invert(pc.match_substring_regex(texts, PLAIN_NUMBER))
-    )
-    mark, nothing = pa.scalar("'", texts.type), pa.scalar("", texts.type)
-    changed = pc.if_else(risky, pc.binary_join_element_wise(mark, texts, nothing), texts)
-    return changed.cast(pa.string()), risky.fill_null(False).to_numpy(zero_copy_only=False)
+    suspects = pc.or_(pc.match_substring_regex(texts, FORMULA_START), pc.match_substring_regex(texts, FORMULA_INSIDE))
+    plain = pc.match_substring_regex(texts, PLAIN_NUMBER)
+    places = np.flatnonzero(pc.and_not(suspects, plain).fill_null(False).to_numpy(zero_copy_only=False))
+    changed, risky = texts.to_pylist(), np.zeros(len(texts), dtype=bool)
+    for place in places.tolist():
+        before = changed[place]
+        changed[place] = guarded_text(before)
+        risky[place] = changed[place] != before
+    return pa.array(changed, pa.string()), risky

@@ -27,6 +27,7 @@ from oboro.io.parquet.growing_columns import (
 )
 from oboro.io.parquet.row_counter import RowCounter
 from oboro.table.dataset import Column, Dataset, plain
+from oboro.table.named_columns import require_few_columns
 from oboro.table.unencoded_columns import why_unusable
 from oboro.text import Message
 
@@ -42,6 +43,7 @@ REPEATED = 16  # rows that a value must have, on average, or text is not read as
 def schema_of(path: str) -> pa.Schema:
     """Names and types."""
     schema = pq.read_schema(path)
+    require_few_columns(path, len(schema.names))
     twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
     if twice:
         raise ColumnError(Message("error_io.same_name", path=path, twice=twice[0]))

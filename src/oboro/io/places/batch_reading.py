@@ -24,7 +24,7 @@ from oboro.system.process import cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import encoded_type
 from oboro.table.frames.nested_column import NestedColumn
-from oboro.table.named_columns import names_shown
+from oboro.table.named_columns import names_shown, require_few_columns
 from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, why_unusable
 from oboro.text import Message
 
@@ -116,6 +116,7 @@ def read_batches(table: BatchTable, wanted: WantedColumns) -> ReadTable:
 
 def _checked(table: BatchTable, columns: Sequence[str] | None) -> pa.Schema:
     schema = table.schema
+    require_few_columns(table.shown, len(schema.names))
     twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
     if twice:
         raise ColumnError(Message("error_io.same_name", path=table.shown, twice=twice[0]))

@@ -14,8 +14,10 @@ from oboro.errors import FileError
 from oboro.recipe.preparing.r_calls import RCall, r_calls
 from oboro.recipe.preparing.taken_over import TakenOver, file_of
 from oboro.recipe.recipe import Recipe
+from oboro.system.named_files import settings_of
 from oboro.table.dataset import Dataset
 from oboro.text import Message
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["from_sdcmicro"]
 
@@ -43,18 +45,21 @@ NO_STEP = {  # all that changes a table there and has no step here; what only me
     ),
     *("mergeHouseholdData", "selectHouseholdData", "set.sdcMicroObj", "nextSdcObj"),
 }
-LARGEST = 1 << 24  # bytes of a script
+LARGEST = (
+    1 << 20
+)  # bytes of a script: those that come with sdcMicro have 10 KB, and a token takes a hundred times its length
 
 
 def from_sdcmicro(script: str | Path, table: Dataset) -> TakenOver:
     """Read a script. Raises `FileError` where it makes no object of sdcMicro."""
     path = Path(script)
     try:
-        if path.stat().st_size > LARGEST:
-            raise FileError(Message("error_recipe.no_sdcmicro", path=str(path)))
-        calls = r_calls(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError):
+        text = settings_of(path, LARGEST).decode("utf-8-sig")
+    except OSError as error:
+        raise FileError(Message("error_recipe.r_unreadable", path=str(path), why=os_reason(error))) from None
+    except ValueError:  # no UTF-8, or a name that no file can have
         raise FileError(Message("error_recipe.no_sdcmicro", path=str(path))) from None
+    calls = r_calls(text, str(path))
     made = next((call for call in calls if call.name == "createSdcObj"), None)
     if made is None:
         raise FileError(Message("error_recipe.no_sdcmicro", path=str(path)))
@@ -92,10 +97,10 @@ class _Script:
 
     def _columns(self, given: Any) -> list[str]:
         """Columns by name, or by number from 1 as R counts."""
-        found = []
+        found, known = [], set(self.names)
         for one in given if isinstance(given, list) else [] if given is None else [given]:
             name = self.names[one - 1] if isinstance(one, int) and 0 < one <= len(self.names) else one
-            if name in self.names:
+            if name in known:
                 found.append(str(name))
             else:
                 self.notes.append(Message("recipe.sdcmicro.column", column=str(one)))
@@ -157,7 +162,7 @@ class _Script:
         """`localSuppression` and `kAnon`: there 1 is the most important column, here more is dearer."""
         k, ranks = call.argument("k", place=0, default=2), call.argument("importance", place=1)
         step: dict[str, Any] = {"k": k if isinstance(k, int) else 2}
-        if isinstance(ranks, list) and len(ranks) == len(self.keys):
+        if _all_numbers(ranks) and len(ranks) == len(self.keys):
             step["importance"] = {
                 name: max(ranks) + 1 - rank for name, rank in zip(self.keys, ranks, strict=True) if rank > 0
             }
@@ -183,6 +188,10 @@ class _Script:
     def _one(self, call: RCall, *names: str) -> str | None:
         found = self._columns(call.argument(*names, place=3 if call.name == "topBotCoding" else 0))
         return found[0] if len(found) == 1 else None
+
+
+def _all_numbers(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(one, int | float) for one in given)
 
 
 STEPS: dict[str, Callable[[_Script, RCall], None]] = {

@@ -34,6 +34,9 @@ SEXES = (
 SEX = frozenset(SEXES.split())
 TWO_SEXES = 2  # at least; one letter alone says nothing
 SEEN = 64  # values that are asked whether they are ranges
+LONGEST_RANGE = (
+    100  # characters: two moments with their zones have 70. Patterns of ranges may cost the square of a text's length
+)
 RANGED = re.compile(r"[–~～〜\[(]| to |[.,].*-")  # marks that no number of a person has
 FEWEST_TOKENS = 8  # values; fewer may be codes of categories
 TOKEN = re.compile(
@@ -104,6 +107,8 @@ def holds_ranges(column: Column) -> bool:
     (False, False)
     """
     held = [text for text in column.texts[:SEEN] if text and text != STAR]
+    if any(len(text) > LONGEST_RANGE for text in held):
+        return False
     ranges = [text for text in held if RANGED.search(text) and label_range(text) is not None]
     ends = [text for text in held if label_range(f"{text} to {text}") is not None]
     return len(ranges) + len(ends) == len(held) and 2 * len(ranges) > len(held)

@@ -32,7 +32,9 @@ import pyarrow as pa
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import as_it_came, as_they_appear
-from oboro.table.unencoded_columns import why_unusable
+from oboro.table.nested_values import DEEPEST_VALUE, is_too_deep
+from oboro.table.spelling.value_texts import is_text
+from oboro.table.unencoded_columns import UnreadColumn, why_unusable
 from oboro.table.values import is_missing
 from oboro.text import Message
 
@@ -79,6 +81,22 @@ class Frame:
 
 def _encode(table: pa.Table, rows: int) -> Dataset:
     """Every column encoded; one that does not hold single values can only be left out."""
+    data = _encoded(table, rows)
+    for name, column in data.columns.items():
+        if not isinstance(column, UnreadColumn) and is_text(column.values):
+            _require_text(name, column.values)
+    return data
+
+
+def _require_text(name: str, values: pa.Array) -> None:
+    """Raise a `ColumnError` where text is not UTF-8: Arrow does not look at what it is given."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        raise ColumnError(Message("error_table.not_utf8", name=name)) from None
+
+
+def _encoded(table: pa.Table, rows: int) -> Dataset:
     nested = {entry.name: why for entry in table.schema if (why := why_unusable(entry.name, entry.type)) is not None}
     if not nested:
         return Dataset.from_arrow(table) if table.num_columns else Dataset({}, rows)
@@ -107,6 +125,8 @@ def _texts(labels: Iterable[Hashable]) -> list[str]:
 
 
 def _array(name: str, values: Any) -> pa.Array:
+    if is_too_deep(values):
+        raise ColumnError(Message("error_table.too_deep", name=name, most=DEEPEST_VALUE))
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -67,8 +67,8 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
 
 
 def _units(numbers: np.ndarray, kind: Kind) -> list[Unit]:
-    """Quarters where there are few years, decades where there are many."""
-    years = float(np.ptp(numbers)) / (365.25 * (1 if kind is Kind.DATE else 86_400_000_000))
+    """Quarters where there are few years, decades where there are many; a column without values has none."""
+    years = float(np.ptp(numbers) if numbers.size else 0.0) / (365.25 * (1 if kind is Kind.DATE else 86_400_000_000))
     units: list[Unit] = [] if kind is Kind.DATE and _months(numbers) else ["day", "month"]
     units += ["quarter"] if years <= 3 else []
     units += ["year"]

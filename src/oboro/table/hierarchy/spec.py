@@ -225,7 +225,7 @@ class HierarchySpec(Parameters):
             from oboro.table.hierarchy.masks import mask_levels
 
             mask = self._full_mask()
-            levels = mask_levels(values, mask.side, mask.steps, mask.char)
+            levels = mask_levels(name, values, mask.side, mask.steps, mask.char)
         elif self.neighbours is not None:
             from oboro.table.hierarchy.ranked import neighbour_levels
 
