@@ -239,3 +239,75 @@ def test_a_missing_driver_is_said_with_the_way_out(monkeypatch) -> None:
     with pytest.raises(UsageError, match=r"pip install 'oboro\[postgresql\]'") as caught:
         read("postgresql://host/db?table=people")
     assert "インストール" in caught.value.say("ja")
+
+
+POSTGRES_TYPES = {
+    # a type of PostgreSQL that Arrow lacks: a value as SQL writes it, and the text that comes
+    "money": ("'1,234.50'", "1234.50"),
+    "inet": ("'10.0.0.1'", "10.0.0.1"),
+    "cidr": ("'10.0.0.0/8'", "10.0.0.0/8"),
+    "macaddr": ("'08:00:2b:01:02:03'", "08:00:2b:01:02:03"),
+    "macaddr8": ("'08:00:2b:01:02:03:04:05'", "08:00:2b:01:02:03:04:05"),
+    "int4range": ("'[1,5)'", "[1,5)"),
+    "numrange": ("'[1.5,2)'", "[1.5,2)"),
+    "daterange": ("'[2020-01-01,2020-01-03)'", "[2020-01-01,2020-01-03)"),
+    "xml": ("'<a/>'", "<a/>"),
+    "point": ("'(1,2)'", "(1,2)"),
+    "polygon": ("'((1,2),(3,4))'", "((1,2),(3,4))"),
+    "bit(5)": ("B'10101'", "10101"),
+    "bit varying(8)": ("B'101'", "101"),
+    "tsvector": ("'a fat cat'", "'a' 'cat' 'fat'"),
+    "tsquery": ("'fat & cat'", "'fat' & 'cat'"),
+    "numeric": ("1.50", "1.50"),
+    "uuid": ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+    "interval": ("'1 day'", "1 day"),
+    "time with time zone": ("'12:00+02'", "12:00:00+02"),
+    "jsonb": ("'{\"a\": 1}'", '{"a": 1}'),
+    "pg_lsn": ("'0/1'", "0/1"),
+    "pair": ("ROW(1, '2.50')", "(1,$2.50)"),
+}
+
+
+@pytest.fixture
+def odd_table(postgres: str) -> Iterator[str]:
+    """A table with a column of each of the types, with two equal values, and two missing ones."""
+    columns = ", ".join(f"{_name_of(one)} {one}" for one in POSTGRES_TYPES)
+    values = ", ".join(value for value, _ in POSTGRES_TYPES.values())
+    missing = ", ".join("NULL" for _ in POSTGRES_TYPES)
+    place = as_place(f"{postgres}?table=odd")
+    with connected(place, "error_places.cannot_be_written", write=True) as connection:
+        execute(connection, "CREATE TYPE pair AS (number int, price money)")
+        execute(connection, f"CREATE TABLE odd ({columns}, many money[], large oid)")
+        for row in (values, values, missing, missing):
+            execute(connection, f"INSERT INTO odd VALUES ({row}, '{{1.50,NULL}}', 3000000000)")
+        connection.commit()
+    yield f"{postgres}?table=odd"
+    with connected(place, "error_places.cannot_be_written", write=True) as connection:
+        execute(connection, "DROP TABLE odd")
+        execute(connection, "DROP TYPE pair")
+        connection.commit()
+
+
+def _name_of(type_: str) -> str:
+    return "c_" + "".join(filter(str.isalnum, type_))
+
+
+def test_types_that_arrow_lacks_come_as_text(odd_table: str, tmp_path) -> None:
+    names = {_name_of(one): text for one, (_, text) in POSTGRES_TYPES.items()}
+    for asked in (odd_table, odd_table.replace("table=odd", "query=SELECT * FROM odd")):
+        found = read(asked).dataset.to_arrow()
+        assert {name: found[name].to_pylist() for name in names} == {
+            name: [text, text, None, None] for name, text in names.items()
+        }
+        assert found["many"].to_pylist() == [["1.50", None]] * 4
+        assert found["large"].to_pylist() == [3000000000] * 4
+    recipe = oboro.Recipe(
+        attributes={"c_inet": {"role": "quasi"}, "c_money": {"role": "sensitive"}, "c_point": {"role": "other"}},
+        steps=[{"k_anonymize": {"k": 2}}],
+        unnamed="drop",
+        accept={"unique_on": ["c_point"], "because": "made up"},
+    )
+    release = recipe.run(odd_table)
+    assert sorted(map(str, release.data["c_inet"].to_pylist())) == ["10.0.0.1", "10.0.0.1", "None", "None"]
+    release.write(f"{tmp_path}/out.csv")
+    assert "1234.50" in (tmp_path / "out.csv").read_text()

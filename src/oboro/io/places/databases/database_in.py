@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -24,6 +24,7 @@ class DatabaseTable(BatchTable):
 
     def __init__(self, place: Place) -> None:
         self.place, self.shown = place, place.shown
+        self._casts: dict[str, _Cast] = {}
 
     @property
     def _from(self) -> str:
@@ -40,7 +41,12 @@ class DatabaseTable(BatchTable):
                 return _sqlite_schema(connection, self._from, self.shown)
             with connection.cursor() as cursor:
                 cursor.execute(f"SELECT * FROM {self._from} WHERE 1 = 0")
-                return simple_schema(cursor.fetch_record_batch().schema)
+                schema = cursor.fetch_record_batch().schema
+            if driver_of(self.place).name != "postgresql":
+                return simple_schema(schema)
+            self._casts = {entry.name: one for entry in schema if (one := _postgres_cast(entry)) is not None}
+            types = {name: one.type for name, one in self._casts.items()}
+            return simple_schema(pa.schema([pa.field(one.name, types.get(one.name, one.type)) for one in schema]))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows as the database gives them, batch by batch."""
@@ -49,17 +55,66 @@ class DatabaseTable(BatchTable):
             if driver_of(self.place).name == "sqlite":
                 yield from _sqlite_batches(cursor, self._from, wanted)
                 return
-            cursor.execute(f"SELECT {_listed(columns)} FROM {self._from}")
+            cursor.execute(f"SELECT {self._listed(columns)} FROM {self._from}")
             for batch in cursor.fetch_record_batch():
                 yield simple_batch(batch, wanted) if columns else _only_rows(batch)
 
-
-def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(map(quoted, columns)) if columns else "1 AS one"
+    def _listed(self, columns: Sequence[str]) -> str:
+        asked = [
+            f"{cast.sql.format(quoted(name))} AS {quoted(name)}" if (cast := self._casts.get(name)) else quoted(name)
+            for name in columns
+        ]
+        return ", ".join(asked) or "1 AS one"
 
 
 def _only_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select([])
+
+
+# PostgreSQL has types that Arrow lacks: the driver gives their bytes as they go over the wire, and money in cents -----------
+
+
+class _Cast(NamedTuple):
+    """The expression that asks for a column (`{}`) in another type, and the type in which it then comes."""
+
+    sql: str
+    type: pa.DataType
+
+
+TEXT = _Cast("{}::text", pa.string())
+TEXTS = _Cast("{}::text[]", pa.list_(pa.string()))
+# Money as text would have the currency and the separators of the server's locale. The driver takes a number of four bytes
+# without a sign for one with a sign.
+OTHERWISE = {
+    "money": _Cast("{}::numeric::text", pa.string()),
+    "_money": _Cast("{}::numeric[]::text[]", pa.list_(pa.string())),
+    "oid": _Cast("{}::bigint", pa.int64()),
+    "inet": _Cast("abbrev({})", pa.string()),  # as text each address would have a `/32` that nobody wrote
+}
+
+
+def _postgres_cast(entry: pa.Field) -> _Cast | None:
+    """Return the cast without which the values of a column would be others than in the database; None where it needs none."""
+    name = (entry.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+    if name in OTHERWISE:
+        return OTHERWISE[name]
+    if pa.types.is_list(entry.type):
+        inner = entry.type.value_type
+        return TEXTS if isinstance(inner, pa.BaseExtensionType) or _is_foreign(inner) else None
+    return TEXT if _is_foreign(entry.type) else None
+
+
+def _is_foreign(type_: pa.DataType) -> bool:
+    """Whether a type, or one inside it, is none of single values of Arrow's own."""
+    if isinstance(type_, pa.BaseExtensionType):
+        return not pa.types.is_string(type_.storage_type)
+    if pa.types.is_struct(type_):
+        return any(_is_foreign(one.type) or _is_money(one) for one in type_)
+    return pa.types.is_interval(type_) or (pa.types.is_list(type_) and _is_foreign(type_.value_type))
+
+
+def _is_money(entry: pa.Field) -> bool:
+    return (entry.metadata or {}).get(b"POSTGRESQL:type") in (b"money", b"_money")
 
 
 # SQLite has a type for each value, not for each column ----------------------------------------------------------------
