@@ -152,7 +152,7 @@ def test_only_what_a_step_touches_is_held(tmp_path: Path) -> None:
 def test_every_technique_says_what_it_reads(technique: Technique) -> None:
     if not technique.repeatable:
         pytest.skip("two runs differ, by design: it draws from the system")
-    whole = checks.tables()["plain"]
+    whole = checks.tables()["plain"].data
     names = list(whole)
     spoken = {*technique.reads(names), *checks.SCHEMA.quasi, *checks.SCHEMA.sensitive}
     left = {name: UnreadColumn(whole.rows) for name in names if name not in spoken}
