@@ -76,9 +76,11 @@ manual: $(VENV)/.dev  ## write docs/oboro.1 anew, when the test of the manual pa
 picture: $(VENV)/.dev  ## draw docs/architecture.svg anew from the imports
 	$(BIN)/python docs/architecture.py
 
-lock: $(VENV)/.dev  ## write both lock files anew from pyproject.toml: known versions stay (UPGRADE=1: the newest)
+lock: $(VENV)/.dev  ## write the lock files anew from pyproject.toml: known versions stay (UPGRADE=1: the newest)
 	$(BIN)/uv pip compile $(LOCK) --extra build $(PARTS) pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile $(LOCK) --extra build $(PARTS) --extra docs --extra dev pyproject.toml -o requirements-dev.lock
+	$(BIN)/uv pip compile $(LOCK) --extra build $(SERVICE) --constraints requirements-dev.lock pyproject.toml -o deploy/requirements.lock
+SERVICE := --extra nats --extra redis --extra kafka --extra mqtt --extra rabbitmq --extra service
 PARTS := --extra excel --extra report --extra web
 LOCK := --quiet $(if $(UPGRADE),--upgrade) --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 
