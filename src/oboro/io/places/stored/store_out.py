@@ -55,6 +55,19 @@ def _files(system: Any, folder: str) -> list[str]:
     return [one.path for one in found if one.is_file]
 
 
+def _staging_folders(system: Any, folder: str) -> list[str]:
+    """Return the folders in which writers of this folder prepare their files, or left them when they were killed.
+
+    Some stores list only the objects in a folder, others also a folder that is left without objects.
+    """
+    from pyarrow.fs import FileSelector
+
+    entries = system.get_file_info(FileSelector(folder, recursive=True, allow_not_found=True))
+    parts = [(one, one.path.removeprefix(f"{folder}/").partition("/")) for one in entries]
+    found = {part for one, (part, inside, _) in parts if part.startswith(STAGING) and (inside or not one.is_file)}
+    return [f"{folder}/{part}" for part in sorted(found)]
+
+
 @contextmanager
 def stored_file(place: Place, force: bool) -> Iterator[Any]:
     """An object that appears under its name only when the block ends well."""
@@ -78,6 +91,8 @@ class StoredFolder:
     def __init__(self, place: Place, system: Any, path: str, staging: str) -> None:
         self.place, self.system, self.path, self.staging = place, system, path, staging
         self.sizes: dict[str, int] = {}
+        self.named: list[str] = []
+        """The objects of this release that have their names: those of an earlier one are not removed after a failure."""
 
     @contextmanager
     def file(self, name: str) -> Iterator[Any]:
@@ -88,13 +103,18 @@ class StoredFolder:
 
     def publish(self) -> None:
         """Let every file have its name, then say that they are all there."""
+        left = _staging_folders(self.system, self.path)  # this one, and those of writers that were killed
         for old in _files(self.system, self.path):
-            if not old.startswith(f"{self.staging}/"):
+            if not any(old.startswith(f"{one}/") for one in left):
                 self.system.delete_file(old)
         for name, size in self.sizes.items():
+            self.named.append(name)
             _copy(self.place, self.system, f"{self.staging}/{name}", f"{self.path}/{name}", size)
+        self.named.append(DONE)
         _put(self.system, f"{self.path}/{DONE}")
-        remove_folder(self.system, self.staging)
+        # As whole folders: where Arrow deletes the last file of a folder, it puts an empty object in the folder's place.
+        for one in left:
+            remove_folder(self.system, one)
 
 
 @contextmanager
@@ -113,7 +133,7 @@ def stored_folder(place: Place, force: bool) -> Iterator[StoredFolder]:
 
 
 def _removed(folder: StoredFolder) -> None:
-    for name in [*folder.sizes, DONE]:
+    for name in folder.named:
         with suppress(Exception):
             folder.system.delete_file(f"{folder.path}/{name}")
     with suppress(Exception):
@@ -124,8 +144,8 @@ def _removed(folder: StoredFolder) -> None:
 def _leaving_nothing(
     system: Any, folder: str, paths: list[str], more: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """After a failure remove what was written, and a folder that was not there before."""
-    before = system.get_file_info(folder).type
+    """After a failure remove what was written, and the folders that were not there before."""
+    new = _first_missing(system, folder)
     try:
         yield
     except BaseException:
@@ -133,12 +153,20 @@ def _leaving_nothing(
         for path in paths:
             with suppress(Exception):
                 system.delete_file(path)
-        from pyarrow.fs import FileType
-
         with suppress(Exception):
-            if before == FileType.NotFound and not _files(system, folder):
-                remove_folder(system, folder)
+            if new is not None and not _files(system, new):
+                remove_folder(system, new)
         raise
+
+
+def _first_missing(system: Any, folder: str) -> str | None:
+    """Return the topmost folder of a path, below its bucket, that is not there yet; None where all are."""
+    from pyarrow.fs import FileType
+
+    missing = None
+    while "/" in folder.strip("/") and system.get_file_info(folder).type == FileType.NotFound:
+        missing, folder = folder, folder.rpartition("/")[0]
+    return missing
 
 
 def _make_folder(place: Place, system: Any, folder: str) -> None:
