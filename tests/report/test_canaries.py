@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 import oboro
 from oboro.report import Report
 from oboro.techniques import TECHNIQUES
+from oboro.techniques.base import SecretExample
 
 SCHEMA = Draft202012Validator(Report.json_schema())
 ROWS = 240
@@ -23,32 +24,6 @@ SEED = 918273645
 KEY = "canary-key-0123456789abcdef"
 RARE = {"job": "Canaryjob", "illness": "Canaryitis"}  # one person each
 EXTREME = {"age": 116, "income": 31415926, "height": 271.828}
-SETTINGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {  # what each step is given, and what of it must not show
-    "sort": ({"by": ["-income"]}, ("-income",)),
-    "shuffle": ({}, ()),
-    "pseudonymize": (
-        {"attribute": "name", "key_env": "CANARY_KEY", "domain": "canarydomain"},
-        ("CANARY_KEY", "canarydomain", KEY),
-    ),
-    "drop_columns": ({"attributes": ["canarycolumn"]}, ()),
-    "drop_records": ({"where": {"income": {"above": 7654321}}}, ("7654321", "7,654,321")),
-    "generalize": ({"attribute": "age", "level": 2}, ()),
-    "top_code": ({"attribute": "income", "at": 76543}, ("76543", "76,543", "76.5")),
-    "bottom_code": ({"attribute": "income", "at": 12345}, ("12345", "12,345")),
-    "sample": ({"fraction": 0.8137}, ("0.8137", "81.4", "81.37")),
-    "microaggregate": ({"attributes": ["income", "height"], "k": 7}, ()),
-    "round": ({"attribute": "height", "base": 0.731}, ("0.731",)),
-    "swap": ({"attributes": ["income"], "fraction": 0.3719}, ("0.3719", "37.2", "37.19")),
-    "noise": ({"attribute": "income", "scale": 4321.5}, ("4321.5", "4,321", "4322")),
-    "k_anonymize": ({"k": 5, "suppress": 0.1937}, ("0.1937", "19.4 %", "19.37")),
-    "suppress_cells": ({"k": 5, "importance": {"age": 2.718}}, ("2.718",)),
-    "dp_anonymize": ({"epsilon": 1, "delta": 0.00937, "levels": {"age": 2, "job": 1}}, ()),  # ε and δ are public
-    "local_recode": ({"k": 5}, ()),
-    "k_conceal": ({"k": 3}, ()),
-    "pk_anonymize": ({"k": 2.718}, ()),
-    "partition_univariate": ({"attribute": "income", "k": 7, "precision": 0.0371}, ("0.0371",)),
-    "synthesize": ({"attributes": ["income", "height"], "k": 5}, ()),
-}
 
 
 def people() -> dict[str, list[Any]]:
@@ -68,7 +43,14 @@ def people() -> dict[str, list[Any]]:
     }
 
 
+def example_of(step: str) -> SecretExample:
+    example = TECHNIQUES[step].secret_example
+    assert example is not None, f"{step}: name a `secret_example` in {TECHNIQUES[step].__name__}"
+    return example
+
+
 def recipe(step: str, folder: Path) -> oboro.Recipe:
+    example = example_of(step)
     lines = [f"{age};{age // 20 * 20}-{age // 20 * 20 + 19};Canarylabel{age // 60};*" for age in range(20, 120)]
     (folder / "canaryhierarchy.csv").write_text("\n".join(lines))
     content = {
@@ -81,18 +63,15 @@ def recipe(step: str, folder: Path) -> oboro.Recipe:
             "income": {"role": "other"},
             "height": {"role": "other"},
         },
-        "steps": [{"drop_columns": {"attributes": ["name", "canarycolumn"]}}, {step: SETTINGS[step][0]}],
+        "steps": [
+            *([{"drop_columns": {"attributes": [*example.dropped]}}] if example.dropped else []),
+            {step: example.parameters},
+        ],
         "seed": SEED,
         "accept": {"unique_on": ["age", "job", "income", "height"], "because": "canaries are no people"},
     }
-    if step == "pseudonymize":
-        content["steps"] = [{"drop_columns": {"attributes": ["canarycolumn"]}}, {step: SETTINGS[step][0]}]
-    if step == "dp_anonymize":
-        others = ["name", "canarycolumn", "illness", "income", "height"]
-        content["steps"] = [{"drop_columns": {"attributes": others}}, {step: SETTINGS[step][0]}]
+    if {"income", "height"} & {*example.dropped}:
         del content["accept"]
-    if step == "drop_columns":
-        content["steps"] = content["steps"][:1]
     return oboro.Recipe.parse(yaml.safe_dump(content), folder=folder)
 
 
@@ -132,7 +111,8 @@ def test_no_canary_sings(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ]
     canaries += [
         *RARE.values(),
-        *SETTINGS[step][1],
+        *example_of(step).hidden,
+        KEY,
         str(EXTREME["income"]),
         f"{EXTREME['income']:,}",
         "271.828",
@@ -155,7 +135,3 @@ def test_the_owner_hears_them(tmp_path: Path) -> None:
         assert heard in owner, heard
     assert "Canaryname007" not in owner
     assert RARE["job"] not in owner
-
-
-def test_every_step_is_tried() -> None:
-    assert set(SETTINGS) == set(TECHNIQUES)

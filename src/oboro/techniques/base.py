@@ -23,7 +23,7 @@ from oboro.text import Message, Words, say
 from oboro.text.progress import silent
 from oboro.verifier.promise_check import Promise, verify_promises
 
-__all__ = ["Outcome", "Technique", "Work"]
+__all__ = ["Outcome", "SecretExample", "Technique", "Work"]
 
 T = TypeVar("T")
 TOLD = sorted(Traits.__dataclass_fields__.keys() - {"spends"})  # what a class says of itself
@@ -60,6 +60,21 @@ class Outcome:
     warnings: tuple[Message, ...] = ()
 
 
+@dataclass(frozen=True)
+class SecretExample:
+    """Example parameters that a report for the public must keep to itself.
+
+    They are for a table with the columns `name` and `canarycolumn` (identifiers), `age` and `job` (quasi-identifiers), `illness`
+    (sensitive), `income` and `height` (other).
+    """
+
+    parameters: Mapping[str, Any]
+    hidden: tuple[str, ...] = ()
+    """Texts of the parameters, in every form in which a report could write them, that the public must not see."""
+    dropped: tuple[str, ...] = ("name", "canarycolumn")
+    """Columns that another step drops before."""
+
+
 class Technique(Parameters):
     """One anonymization technique. Parameters are declared once, checked at the door and never changed.
 
@@ -72,6 +87,7 @@ class Technique(Parameters):
     moves_records: ClassVar[bool] = False  # True: afterwards the n-th record may be another person's
     changes_values: ClassVar[bool] = True  # False: only order or whole columns change, so a column keeps its values
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ()  # parameters for the common checks
+    secret_example: ClassVar[SecretExample | None] = None  # the same for the check of reports for the public
     not_in_stream: ClassVar[Message | None] = Message(
         "technique.stream.whole_table"
     )  # why so; None: a stream can do it

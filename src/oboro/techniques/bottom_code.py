@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from oboro.techniques.base import SecretExample
 from oboro.techniques.top_code import Coding
 
 __all__ = ["BottomCode"]
@@ -24,4 +25,7 @@ class BottomCode(Coding):
     step: ClassVar[str] = "bottom_code"
     by_value: ClassVar[bool] = True
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attribute": "age", "at": 30},)
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"attribute": "income", "at": 12345}, hidden=("12345", "12,345")
+    )
     top: ClassVar[bool] = False

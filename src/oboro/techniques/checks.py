@@ -278,6 +278,28 @@ def _declares_changed_values(attempt: Attempt) -> bool:
     return True
 
 
+def _declares_coarser_values(attempt: Attempt) -> bool:
+    outcome, traits, data = attempt.outcome, attempt.technique.traits, attempt.table.data
+    if outcome is None:
+        return False
+    if not traits.coarser:
+        return True
+    fewer = any(len(outcome.data[name].values) < len(data[name].values) for name in outcome.data)
+    return fewer or outcome.data.rows < data.rows
+
+
+def _declares_its_guarantee(attempt: Attempt) -> bool:
+    outcome, traits = attempt.outcome, attempt.technique.traits
+    assert traits.by_construction is None or traits.random or traits.spends, "a promise by construction rests on chance"
+    assert not traits.bounds_linkage or traits.by_construction is not None, (
+        "a bound on linkage is a promise by construction"
+    )
+    if outcome is None:
+        return False
+    assert not traits.bounds_linkage or "k" in outcome.facts, "a bound on linkage is a fact of the step, under `k`"
+    return True
+
+
 CHECKS: Mapping[str, Callable[[Attempt], bool]] = {
     "explains itself": _explains_itself,
     "its parameters are data": _parameters_are_data,
@@ -290,5 +312,7 @@ CHECKS: Mapping[str, Callable[[Attempt], bool]] = {
     "keeps its promises": _keeps_its_promises,
     "declares whether records move": _declares_moved_records,
     "declares whether values change": _declares_changed_values,
+    "declares whether values become coarser": _declares_coarser_values,
+    "declares its guarantee": _declares_its_guarantee,
 }
 """By name; each returns True where it judged the technique, False where it could not, and raises where the technique fails."""

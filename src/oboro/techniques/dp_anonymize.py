@@ -18,7 +18,7 @@ from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion, PrivacySpent
 from oboro.table.values import texts_of
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.techniques.columns.private_draws import drawn_records, noisy_best
 from oboro.text import Message, Words
 from oboro.verifier.models.differential_privacy import SampledPrivacy
@@ -62,6 +62,10 @@ class DpAnonymize(Technique):
     iso: ClassVar[Words] = Message("technique.dp_anonymize.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"epsilon": 1, "delta": 1e-3, "quasi": ["age", "sex"], "levels": {"age": 1, "sex": 1}},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"epsilon": 1, "delta": 0.00937, "levels": {"age": 2, "job": 1}},
+        dropped=("name", "canarycolumn", "illness", "income", "height"),
     )
     random: ClassVar[bool] = False
     coarser: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from oboro.errors import UsageError
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["DropColumns"]
@@ -30,6 +30,7 @@ class DropColumns(Technique):
     by_value: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.drop_columns.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attributes": ["name"]},)
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"attributes": ["name", "canarycolumn"]}, dropped=())
     not_in_stream: ClassVar[Message | None] = None
     changes_values: ClassVar[bool] = False
 

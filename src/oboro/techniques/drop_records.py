@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.techniques.columns.conditions import Condition
 from oboro.text import Message, Words
 
@@ -42,6 +42,9 @@ class DropRecords(Technique):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"where": {"age": {"above": 60}}},
         {"rarer_than": {"attributes": ["zip"], "count": 3}},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"where": {"income": {"above": 7654321}}}, hidden=("7654321", "7,654,321")
     )
     coarser: ClassVar[bool] = True
     not_in_stream: ClassVar[Message | None] = Message("technique.stream.every_record")

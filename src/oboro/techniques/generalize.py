@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from oboro.errors import UsageError
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["Generalize"]
@@ -38,6 +38,7 @@ class Generalize(Technique):
         {"attribute": "age", "level": 1},
         {"levels": {"zip": 2, "sex": 1}},
     )
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"attribute": "age", "level": 2})
     coarser: ClassVar[bool] = True
     not_in_stream: ClassVar[Message | None] = Message("technique.stream.hierarchy")
     uses_hierarchies: ClassVar[bool] = True

@@ -21,7 +21,7 @@ from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion, Traits
 from oboro.table.values import STAR
-from oboro.techniques.base import Outcome, Work
+from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns.class_values import ClassValues
 from oboro.techniques.demands.asked_of_levels import AskedOfLevels
 from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warnings
@@ -79,6 +79,9 @@ class KAnonymize(ClassValues):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"k": 2, "suppress": 0.2},
         {"k": 2, "l_diversity": {"disease": 2}},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"k": 5, "suppress": 0.1937}, hidden=("0.1937", "19.4 %", "19.37")
     )
     coarser: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "aggregation"

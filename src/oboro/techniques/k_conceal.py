@@ -15,7 +15,7 @@ from oboro.errors import PromiseError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.techniques.columns.closure_labels import ancestors, ranges, sets
 from oboro.text import Message, Words
 from oboro.verifier.models.concealment_model import KConcealment
@@ -58,6 +58,7 @@ class KConceal(Technique):
         {"k": 2},
         {"k": 3, "objective": "ncp", "effort": 50, "publish": "hierarchy"},
     )
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"k": 3})
     coarser: ClassVar[bool] = True
     reorders: ClassVar[bool] = True
     uses_hierarchies: ClassVar[bool] = True

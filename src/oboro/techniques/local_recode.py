@@ -24,7 +24,7 @@ from oboro.table.labels.notation import range_marks
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
 from oboro.table.values import STAR, Kind
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.techniques.columns import group_values
 from oboro.techniques.columns.numeric import places, written
 from oboro.techniques.demands.blind_choice import keeps_or_not
@@ -70,6 +70,7 @@ class LocalRecode(Technique):
         {"k": 3, "method": "relaxed_mondrian", "t_closeness": {"disease": 0.4}, "publish": "hierarchy"},
         {"k": 3, "method": "bic", "quasi": ["age", "income"], "publish": "mean"},
     )
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"k": 5})
     coarser: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "aggregation"
     uses_hierarchies: ClassVar[bool] = True

@@ -13,7 +13,7 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
-from oboro.techniques.base import Outcome, Work
+from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns.class_aggregates import Aggregate, category_shared, is_category, number_shared
 from oboro.techniques.columns.numeric import OnColumns, differing, places
 from oboro.text import Message, Words
@@ -52,6 +52,7 @@ class Microaggregate(OnColumns):
         {"attributes": ["age"], "k": 2, "method": "fixed", "aggregate": "median"},
         {"attributes": ["age", "income"], "k": 3, "method": "vmdav", "gamma": 1.1},
     )
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"attributes": ["income", "height"], "k": 7})
     coarser: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "aggregation"
 

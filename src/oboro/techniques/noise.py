@@ -19,7 +19,7 @@ from oboro.table.schema import Schema
 from oboro.table.spelling.named_values import place
 from oboro.table.traits import Opinion, PrivacySpent, Traits
 from oboro.table.values import Kind, from_numbers
-from oboro.techniques.base import Outcome, Work
+from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns.numeric import (
     DAY,
     OnColumns,
@@ -78,6 +78,9 @@ class Noise(OnColumns):
             "bounds": {"min": 0, "max": 100},
             "numbers": "whole",
         },
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"attribute": "income", "scale": 4321.5}, hidden=("4321.5", "4,321", "4322")
     )
     random: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "noise"

@@ -16,7 +16,7 @@ from oboro.table.dataset import Column
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.table.values import Kind
-from oboro.techniques.base import Outcome, Work
+from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns.density import Density
 from oboro.techniques.columns.interval_labels import spans
 from oboro.techniques.columns.numeric import OnColumns, differing, places, written
@@ -59,6 +59,9 @@ class PartitionUnivariate(OnColumns):
         {"attribute": "age", "k": 3, "missing": "join"},
         {"attributes": ["age", "income"], "k": 2, "method": "hansen", "publish": "interval"},
         {"attribute": "income", "k": 5, "publish": "linear"},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"attribute": "income", "k": 7, "precision": 0.0371}, hidden=("0.0371",)
     )
     coarser: ClassVar[bool] = True
 
@@ -108,11 +111,11 @@ class PartitionUnivariate(OnColumns):
 
     @property
     def traits(self) -> Traits:
-        """Drawn values are random, and what is promised of them does not show in the table."""
+        """Drawn values are random and as fine as before, and what is promised of them does not show in the table."""
         if self.publish not in DRAWN:
             return super().traits
         promise = Message("technique.partition_univariate.by_construction")
-        return replace(super().traits, random=True, by_construction=promise)
+        return replace(super().traits, random=True, coarser=False, by_construction=promise)
 
     def _released(self, name: str, column: Column, rng: np.random.Generator) -> tuple[Column, dict[str, Any], int]:
         numbers = places(column, name)

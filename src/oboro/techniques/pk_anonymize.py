@@ -18,7 +18,7 @@ from oboro.errors import UsageError
 from oboro.measure.retention_replacement import Domain, Value
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["PkAnonymize", "anonymity", "budget", "solve"]
@@ -52,6 +52,7 @@ class PkAnonymize(Technique):
     step: ClassVar[str] = "pk_anonymize"
     iso: ClassVar[Words] = Message("technique.pk_anonymize.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"k": 2, "attributes": ["sex", "zip"]},)
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"k": 2.718})
     random: ClassVar[bool] = True
     by_construction: ClassVar[Words | None] = Message("technique.pk_anonymize.by_construction")
     bounds_linkage: ClassVar[bool] = True

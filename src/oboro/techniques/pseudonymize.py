@@ -23,7 +23,7 @@ from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
 from oboro.table.spelling.value_texts import text_values
 from oboro.table.traits import Opinion
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["Pseudonymize"]
@@ -73,6 +73,11 @@ class Pseudonymize(Technique):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "name", "method": "random"},
         {"attribute": "name", "method": "number"},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"attribute": "name", "key_env": "CANARY_KEY", "domain": "canarydomain"},
+        hidden=("CANARY_KEY", "canarydomain"),
+        dropped=("canarycolumn",),
     )
     opinion: ClassVar[Opinion | None] = "pseudonymisation"
     not_in_stream: ClassVar[Message | None] = None

@@ -20,7 +20,7 @@ from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal
 from oboro.table.spelling.marked_numbers import MARKS, read_marked, with_marks
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, japanese_reader, numbers_of, typed
-from oboro.techniques.base import Outcome, Work
+from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns.numeric import OnColumns, narrowed, places
 from oboro.text import Message, Words
 
@@ -55,6 +55,9 @@ class Round(OnColumns):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "income", "base": 1000},
         {"attribute": "age", "base": 5, "method": "random"},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"attribute": "height", "base": 0.731}, hidden=("0.731",)
     )
     coarser: ClassVar[bool] = True
     not_in_stream: ClassVar[Message | None] = Message("technique.stream.hierarchy")

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from oboro.errors import UsageError
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["Sample"]
@@ -37,6 +37,9 @@ class Sample(Technique):
     step: ClassVar[str] = "sample"
     iso: ClassVar[Words] = Message("technique.sample.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"fraction": 0.5}, {"count": 1})
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"fraction": 0.8137}, hidden=("0.8137", "81.4", "81.37")
+    )
     not_in_stream: ClassVar[Message | None] = Message("technique.stream.every_record")
     moves_records: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False  # a hierarchy that does not fit must not depend on luck

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["Shuffle"]
@@ -34,6 +34,7 @@ class Shuffle(Technique):
     step: ClassVar[str] = "shuffle"
     iso: ClassVar[Words] = Message("technique.shuffle.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({}, {"attributes": ["disease"]})
+    secret_example: ClassVar[SecretExample | None] = SecretExample({})
     random: ClassVar[bool] = True
     reorders: ClassVar[bool] = True
     moves_records: ClassVar[bool] = True

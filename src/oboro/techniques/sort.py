@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.table.values import texts_of, typed
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["Sort"]
@@ -38,6 +38,7 @@ class Sort(Technique):
     step: ClassVar[str] = "sort"
     iso: ClassVar[Words] = Message("technique.sort.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"by": "age"}, {"by": ["-zip", "name"]})
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"by": ["-income"]}, hidden=("-income",))
     reorders: ClassVar[bool] = True
     moves_records: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False

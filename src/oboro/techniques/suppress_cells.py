@@ -13,7 +13,7 @@ from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
 from oboro.table.values import STAR
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.promise_check import Promise
@@ -47,6 +47,9 @@ class SuppressCells(Technique):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"k": 2, "quasi": ["age", "sex"]},
         {"k": 3, "importance": {"sex": 5}},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"k": 5, "importance": {"age": 2.718}}, hidden=("2.718",)
     )
     coarser: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "aggregation"

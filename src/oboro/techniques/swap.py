@@ -13,7 +13,7 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.techniques import kernels
-from oboro.techniques.base import Outcome, Work
+from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns.numeric import OnColumns
 from oboro.text import Message, Words
 
@@ -45,6 +45,9 @@ class Swap(OnColumns):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "income", "method": "rank", "window": 20},
         {"attribute": "disease", "method": "random", "within": ["sex"]},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"attributes": ["income"], "fraction": 0.3719}, hidden=("0.3719", "37.2", "37.19")
     )
     random: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False  # values move, none is new

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from oboro.decide.intervals.univariate import Method
 from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Work
+from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns.numeric import OnColumns
 from oboro.techniques.partition_univariate import PartitionUnivariate
 from oboro.text import Message, Words
@@ -38,6 +38,7 @@ class Synthesize(OnColumns):
         {"attribute": "income", "k": 5},
         {"attribute": "age", "k": 3, "density": "uniform", "method": "hist_aic", "missing": "join"},
     )
+    secret_example: ClassVar[SecretExample | None] = SecretExample({"attributes": ["income", "height"], "k": 5})
     random: ClassVar[bool] = True
     by_construction: ClassVar[Words | None] = Message("technique.partition_univariate.by_construction")
 

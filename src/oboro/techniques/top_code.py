@@ -21,7 +21,7 @@ from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal
 from oboro.table.spelling.marked_numbers import MARKS, read_marked, with_marks
 from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
 from oboro.table.values import Kind, from_numbers, japanese_reader, texts_of
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 if TYPE_CHECKING:
@@ -189,6 +189,9 @@ class TopCode(Coding):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "age", "at": 60},
         {"attribute": "income", "percentile": 90},
+    )
+    secret_example: ClassVar[SecretExample | None] = SecretExample(
+        {"attribute": "income", "at": 76543}, hidden=("76543", "76,543", "76.5")
     )
     top: ClassVar[bool] = True
 
