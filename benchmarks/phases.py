@@ -26,7 +26,7 @@ LOOPS = {  # where a loop is used, under which name its room is known there, and
     ("oboro.io.shuffled.shuffled_lines", "kernels"): ("deal_lines", "place_lines"),
     ("oboro.io.csv.rows_out", "rendering"): ("render",),
 }
-PHASES = ("_opened", "_check_hierarchies", "released_order", "verify_promises", "look_before_writing")
+PHASES = ("_opened", "_check_hierarchies", "released_order", "verify_promises", "check_release")
 
 
 def main() -> None:

@@ -38,6 +38,7 @@ ROOMS = {  # its colour and what it holds
     "io": ("data", "files in and out, atomically"),
     "report": ("judge", "facts, sections, checklists, the page"),
     "samples": ("data", "made-up tables"),
+    "disclosure": ("judge", "every check before a release"),
     "attacks": ("judge", "attacks that are run against a release"),
     "measure": ("judge", "risk, loss, statistics"),
     "verifier": ("judge", "does a release keep its promise?"),

@@ -144,9 +144,9 @@ MUTATIONS = (
         "several randomizations are not taken together",
         (
             (
-                "recipe/released/joint_linkage.py",
-                "data, promises) if facts else None",
-                "data, promises) if () else None",
+                "disclosure/joint_randomization.py",
+                "candidate.guarantees) if facts else None",
+                "candidate.guarantees) if () else None",
             ),
         ),
         "tests/recipe/test_composition.py",

@@ -15,10 +15,12 @@ import pytest
 from pyarrow.fs import FileSelector
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, EMPTIED_CELLS, counted, facts, sparse, table
 from tests.engines.python_workers import Killer
+from tests.engines.release_checks import CASES, case, outcome
 from tests.engines.test_bounded_driver import RECIPES, bounded, told
 from tests.io.places.servers import s3_server
 
 from benchmarks.brokers import free_port
+from oboro.disclosure.gate import CHECKS
 from oboro.engines import anonymize_place
 from oboro.engines.spark_session import SETTINGS, quietly
 from oboro.errors import InputError, OboroError, SingledOutError
@@ -130,6 +132,16 @@ def test_chance_does_not_depend_on_partitions(spark: Any, name: str) -> None:
     data = table(40, 1)
     first, *others = (rows(BY_CHANCE[name].run(frame(spark, data, partitions)).data) for partitions in MANY)
     assert all(counted(first) == counted(again) for again in others)
+
+
+@pytest.mark.parametrize("held_rows", [None, 0], ids=["rows on the driver", "no rows on the driver"])
+@pytest.mark.parametrize("name", CHECKS.names)
+def test_every_check_before_a_release_is_run(spark: Any, name: str, held_rows: int | None, tmp_path: Path) -> None:
+    recipe, data = case(name, tmp_path)
+    pq.write_table(data, tmp_path / "in.parquet")
+    places = str(tmp_path / "in.parquet"), str(tmp_path / "out")
+    found = outcome(lambda: anonymize_place(recipe, *places, engine="spark", held_rows=held_rows))
+    assert ("error_engine.earlier" if name == "earlier_releases" else CASES[name][1]) in found
 
 
 @pytest.mark.parametrize("held", [0, 1 << 21])

@@ -24,7 +24,7 @@ PHASES = {
         "reading": "oboro.recipe.run:_opened",
         "deciding": "oboro.recipe.run:_Table.take",
         "verifying": "oboro.recipe.run:verify_promises",
-        "looking": "oboro.recipe.run:look_before_writing",
+        "looking": "oboro.recipe.run:check_release",
         "writing": "oboro.recipe.release:Release.write",
         "renaming": "oboro.system.drafts:Draft.finish",
         "measuring": "oboro.recipe.evidence:measure",

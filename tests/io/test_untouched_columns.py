@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from oboro.disclosure.accept import Accept
 from oboro.errors import FileError, OboroError, SingledOutError
 from oboro.io import files as files_module
 from oboro.io import held_limit
@@ -31,7 +32,6 @@ from oboro.io.files import column_names, read
 from oboro.io.parquet import encode
 from oboro.io.untouched_columns import merged_blocks
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.released.acceptances import Accept
 from oboro.table.dataset import Dataset
 from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
 from oboro.techniques import checks

@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
+from oboro.disclosure.accept import Accept
 from oboro.errors import PromiseError, RecipeError
 from oboro.io import held_limit
 from oboro.measure.exposure.secret_certainty import near_secret
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
-from oboro.recipe.released.acceptances import Accept
 from oboro.table.dataset import Dataset
 from oboro.verifier.classes import Classes
 

@@ -16,13 +16,13 @@ from tests.drawing import picks
 from tests.recipe.public_tables import public_table
 
 import oboro
+from oboro.disclosure import counted_people as room
+from oboro.disclosure.column_names import role_by_name
+from oboro.disclosure.counted_people import repeated_people
 from oboro.measure.column_contributions import contributions
 from oboro.measure.exposure.separation import exposure
-from oboro.recipe.roles import repeated_people as room
-from oboro.recipe.roles.column_words import role_by_name
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
-from oboro.recipe.roles.repeated_people import repeated_people
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.propose import propose
 from oboro.table.schema import Role

@@ -8,8 +8,8 @@ import pytest
 from tests.command_line import call
 
 import oboro
+from oboro.disclosure.counted_people import repeated_people
 from oboro.errors import PromiseError, RecipeError
-from oboro.recipe.roles.repeated_people import repeated_people
 from oboro.table.dataset import Dataset
 
 BIRTHS = [1950 + who % 4 for who in range(40)]

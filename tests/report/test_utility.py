@@ -16,7 +16,6 @@ import oboro
 from oboro.app.commands.all_commands import app
 from oboro.errors import UsageError
 from oboro.measure.statistics.fidelity import fidelity
-from oboro.recipe.evidence import bound_hierarchies
 from oboro.report import Report
 
 ROWS = 300
@@ -97,7 +96,7 @@ def test_pseudonyms_are_no_loss_of_statistics(noisy: Report) -> None:
 
 def test_measures_are_those_of_fidelity(made: Any) -> None:
     names = ["age", "sex", "illness", "paid"]
-    trees = bound_hierarchies(made.original, made.given)
+    trees = made.given.fitting_hierarchies(made.original)
     measures = fidelity(made.original, made.dataset, columns=names, hierarchies=trees)
     found = {(one.name, one.column): one.value for one in made.report.utility}
     for one in measures:

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import oboro
+from oboro.disclosure.identifiers import holds_ranges
 from oboro.errors import ColumnError, FileError, HierarchyError, RecipeError, UsageError
 from oboro.recipe.preparing import arx_project, r_calls
 from oboro.recipe.preparing.arx_project import from_arx
 from oboro.recipe.preparing.sdcmicro_script import from_sdcmicro
-from oboro.recipe.roles.column_forms import holds_ranges
 from oboro.system import named_files
 from oboro.table import named_columns
 from oboro.table.dataset import Column

@@ -14,6 +14,7 @@ from hashlib import blake2b
 import numpy as np
 import pyarrow as pa
 
+from oboro.disclosure.gate import NeedsRows
 from oboro.engines.bounded.bounded_recipe import why_rows
 from oboro.engines.bounded.bucket_checker import NotBounded
 from oboro.engines.coded.packed_rows import GatheredRows, Packer, unpacked
@@ -47,10 +48,6 @@ BOUNDED = 50_000_000  # rows that the driver may hold codes of
 FEW = 1 << 20  # rows of which identifiers that no step reads come to the driver too
 
 
-class _NeedsColumns(Exception):
-    """The last look found somebody: it must know by which columns, which did not come to the driver."""
-
-
 @dataclass(frozen=True)
 class _EngineSource(Source):
     table: EngineTable | None = None
@@ -66,8 +63,8 @@ class _EngineSource(Source):
 
     def fill(self, data: Dataset) -> Dataset:
         """The columns stayed where they are."""
-        if unread_columns(data):
-            raise _NeedsColumns
+        if unread := unread_columns(data):
+            raise NeedsRows(unread)
         return data
 
 
@@ -88,6 +85,7 @@ def run_on_engine(
     check_engine(recipe, table)
     say, phases, names = progress or silent, Phases(), list(table.types)
     why = Message("error_engine.rows_report") if measured else why_rows(recipe, names)
+    needed: Sequence[str] = ()
     most = BOUNDED if held_rows is None else held_rows
     if why is None and table.count() > most:
         from oboro.engines.bounded.bounded_run import BoundedRun
@@ -96,24 +94,30 @@ def run_on_engine(
             return BoundedRun(recipe, table, folder, say, phases).run()
         except NotBounded as known:
             why = known.why
-    release = _with_rows(recipe, table, folder, say, phases, names)
+        except NeedsRows as known:
+            needed, why = known.columns, Message("error_engine.rows_check", columns=known.columns)
+    release = _with_rows(recipe, table, folder, say, phases, needed)
     rows = release.original.rows
     told = Message("error_engine.driver_rows", rows=rows, why=why) if rows > most and why is not None else None
     return replace(release, driver=told)
 
 
 def _with_rows(
-    recipe: Recipe, table: EngineTable, folder: Staged | None, say: Progress, phases: Phases, names: list[str]
+    recipe: Recipe, table: EngineTable, folder: Staged | None, say: Progress, phases: Phases, needed: Sequence[str] = ()
 ) -> EngineRelease:
-    """The driver holds the codes of all rows."""
+    """Run the recipe with the codes of all rows on the driver; `needed`: columns of which a check needs them too."""
+    names = list(table.types)
     with phases.phase("count"):
         touched, large = {*recipe.reads(names)}, _is_large(recipe, table)
     looked = set() if large else {*recipe.checks(names)}
+    released = {*recipe.looks_at(names)}
+    touched |= released.intersection(needed)
+    looked |= set(needed) - touched
     work = _Work(recipe, table, folder, say, phases, large)
     try:
         return work.run(touched, looked)
-    except _NeedsColumns:
-        return work.run({*touched, *recipe.looks_at(names)}, looked)
+    except NeedsRows:
+        return work.run(touched | released, looked)
 
 
 def _is_large(recipe: Recipe, table: EngineTable) -> bool:

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from oboro.attacks.comparison.column_comparison import compare_columns
 from oboro.errors import UsageError
-from oboro.recipe.evidence import bound_hierarchies
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.implied_hierarchy import implied_hierarchy
@@ -76,7 +75,7 @@ def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows |
             shown = implied_hierarchy(name, original[name], released[name], rows)
             found.update({} if shown is None else {name: shown})
     schema = replace(schema, remaining=found)
-    trees = bound_hierarchies(original, schema)
+    trees = schema.fitting_hierarchies(original)
     asked = [name for name in (*schema.quasi, *schema.sensitive) if name in original]
     lacking = [name for name in asked if name not in released]
     added = [name for name in released if name not in original]

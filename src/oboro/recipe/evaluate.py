@@ -14,17 +14,18 @@ import numpy as np
 
 from oboro.attacks.comparison.row_linking import link_rows
 from oboro.attacks.comparison.row_pairing import correspond
+from oboro.disclosure.counted_people import ask_for_person
+from oboro.disclosure.earlier_releases import attack_series
 from oboro.errors import InputError, UsageError
 from oboro.io.files import Source, read
 from oboro.io.places.place_names import names_a_place
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.evaluation.concealment_attacks import attacks, owners
 from oboro.recipe.evaluation.named_promises import hidden_columns, named_promises
-from oboro.recipe.evaluation.series_of_releases import attack_series, diversity_of, earlier_of, tables_of
-from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_roles, measure
+from oboro.recipe.evaluation.series_of_releases import dataset_of, diversity_of, earlier_of, tables_of
+from oboro.recipe.evidence import files_evidence, hierarchy_roles, measure
 from oboro.recipe.released.released_order import moves_rows
 from oboro.recipe.roles.guess_roles import guess_roles
-from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -153,15 +154,14 @@ def evaluate(
         linkage=linkage,
         series=attack_series(
             after,
-            tables_of(earlier) or earlier_of(plan),
-            reading or {},
+            [dataset_of(one, reading or {}) for one in tables_of(earlier) or earlier_of(plan)],
             quasi=schema.quasi,
             sensitive=schema.sensitive,
             k=k or _promised_k(promised),
             diverse=diversity_of(plan, l, schema.sensitive),
             person=person,
             original=before,
-            hierarchies=bound_hierarchies(before, schema),
+            hierarchies=schema.fitting_hierarchies(before),
             accepted="" if plan is None else plan.series_accepted,
         ),
     )
@@ -257,7 +257,7 @@ def _linked(original: Dataset, released: Dataset, schema: Schema, plan: Recipe) 
     if apart or not moves_rows(plan.order, plan.steps):
         return None
     names = [name for name in released if name in original]
-    return link_rows(original, released, names, bound_hierarchies(original, schema))
+    return link_rows(original, released, names, schema.fitting_hierarchies(original))
 
 
 def _paired(
@@ -273,4 +273,4 @@ def _paired(
     if moments and original.rows == released.rows:  # a stream releases in the order of its input
         return True
     names = [name for name in released if name in original]
-    return correspond(original, released, names, bound_hierarchies(original, schema))
+    return correspond(original, released, names, schema.fitting_hierarchies(original))

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oboro.errors import InputError, UsageError
-from oboro.recipe.roles.column_words import names_household
+from oboro.disclosure.column_names import names_household
+from oboro.errors import UsageError
 from oboro.table.dataset import Dataset
-from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Role, Schema
 from oboro.text import Message, Words
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from oboro.text.progress import Progress
 
 __all__ = [
-    "bound_hierarchies",
     "file_evidence",
     "files_evidence",
     "hierarchy_files",
@@ -79,7 +77,7 @@ def measure(
         quasi=[name for name in schema.quasi if name in released],
         sensitive=[name for name in schema.sensitive if name in released],
         identifiers=schema.named(Role.IDENTIFIER),
-        hierarchies=bound_hierarchies(original, schema),
+        hierarchies=schema.fitting_hierarchies(original),
         paired=paired,
         person=person or schema.person,
         foreign=foreign,
@@ -92,17 +90,6 @@ def measure(
         told = Message(f"report.warning.{who}", column=tables.person)
         provenance = replace(provenance, warnings=[*provenance.warnings, told])
     return make_report(tables, provenance, scope)
-
-
-def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
-    """The hierarchies that fit the original columns; one that needs an earlier step is left out."""
-    found = {}
-    for name in dict.fromkeys((*schema.quasi, *schema.remaining)):
-        try:
-            found[name] = schema.hierarchy(name, original[name])
-        except InputError:
-            continue
-    return found
 
 
 def file_evidence(path: Path) -> dict[str, Any]:

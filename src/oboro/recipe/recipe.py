@@ -26,11 +26,11 @@ from pydantic import (
 )
 from pydantic import ValidationError as PydanticError
 
+from oboro.disclosure.column_names import names_household, names_one_person
 from oboro.errors import RecipeError
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.released.seldom_said import Accept, OneOrMore, PrivacyBudget
-from oboro.recipe.roles.column_words import names_household, names_one_person
 from oboro.system.named_files import beside
 from oboro.system.secret_key import is_variable_name
 from oboro.table.parameters.at_the_door import at_the_door

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv
 
+from oboro.disclosure.gate import ColumnStore, Fingerprints, StepRecord
+from oboro.disclosure.uncovered_columns import accepted_cautions, look_findings, unique_by_all
 from oboro.errors import UsageError
 from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
@@ -21,7 +23,6 @@ from oboro.io.output import dialect_asked, formula_guard, write
 from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
-from oboro.recipe.before_writing.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
 from oboro.recipe.released.beyond_promises import near_said, spelled_said, unpromised_said
 from oboro.recipe.run_summary import fact_lines, run_summary
@@ -34,8 +35,6 @@ from oboro.table.frames.exchanged_columns import exchange_columns
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
-from oboro.table.traits import Traits
-from oboro.techniques.base import Technique
 from oboro.text import Message, Words, say
 from oboro.text.progress import Progress, silent
 from oboro.verifier.promise_check import Promise
@@ -47,50 +46,37 @@ if TYPE_CHECKING:
     from oboro.report import Report
     from oboro.table.labels.numeric_labels import NumericLabels
 
-__all__ = ["Release", "StepRecord"]
+__all__ = ["FileColumns", "Release", "store_of"]
 
 
 @dataclass(frozen=True)
-class StepRecord:
-    """What one step did."""
+class FileColumns(ColumnStore):
+    """The columns of a release that stayed in the file that was read, or where an engine keeps them."""
 
-    technique: Technique
-    schema: Schema  # before the step
-    facts: Mapping[str, Any]
-    seconds: float
-    rows_before: int
-    rows_after: int
-    changed: Mapping[str, int] | None = None  # cells that hold another value than before, by column
-    warnings: tuple[Message, ...] = ()
+    source: Source
 
     @property
-    def name(self) -> str:
-        """The step as a recipe calls it."""
-        return self.technique.step
+    def large(self) -> bool:
+        """Whether the file is too large to be held."""
+        return self.source.untouched is not None and not self.source.untouched.small
 
-    @property
-    def plan(self) -> Words:
-        """What it said that it would do."""
-        return self.technique.plan(self.schema)
+    def first_rows(self, names: Sequence[str], beside: Sequence[str] = ()) -> Mapping[str, pa.Array]:
+        """Return the first rows of these columns of the file."""
+        return self.source.first_rows(names, beside)
 
-    @property
-    def traits(self) -> Traits:
-        """What a report asks of its technique."""
-        return self.technique.traits
+    def read(self, data: Dataset, names: Sequence[str]) -> Dataset:
+        """Return these columns; those in the file are read. Of lists and structures only equality is kept."""
+        return self.source.fill_columns(data, names)
 
-    def as_dict(self) -> dict[str, Any]:
-        """For reports."""
-        return {
-            "name": self.name,
-            "plan": self.plan,
-            "facts": dict(self.facts),
-            "seconds": self.seconds,
-            "rows_before": self.rows_before,
-            "rows_after": self.rows_after,
-            "changed": None if self.changed is None else dict(self.changed),
-            "warnings": list(self.warnings),
-            "traits": {**vars(self.traits), "spends": [dict(vars(one)) for one in self.traits.spends]},
-        }
+    def fingerprints(self, released: Dataset) -> Fingerprints | None:
+        """Return the numbers that were kept of the columns in a CSV file."""
+        known = None if self.source.untouched is None else self.source.untouched.fingerprints
+        return None if known is None else Fingerprints(known.names, partial(known.of_rows, released.origin))
+
+
+def store_of(source: Source | None) -> ColumnStore:
+    """Return the columns of a release that are not loaded: those of the file that it came from, if it came from one."""
+    return ColumnStore() if source is None else FileColumns(source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +175,7 @@ class Release:
         """The attacks with the earlier releases that a step knows and keeps its promise with."""
         if not any(getattr(step, "earlier", ()) for step in self.recipe.steps):
             return None  # columns that stayed in the file are not read for it
-        from oboro.recipe.before_writing.series_before_writing import series_of_steps
+        from oboro.recipe.evaluation.series_of_releases import series_of_steps
 
         return series_of_steps(self.recipe, self.dataset, self.given, self.original)
 
@@ -201,7 +187,7 @@ class Release:
         """What the last look before writing found; with `figures` also for whom a secret is certain that no promise covers."""
         if self.last_look is None:
             return []
-        said = said_of_look(self.last_look) + self.look_warnings(figures=figures)
+        said = look_findings(self.last_look) + self.look_warnings(figures=figures)
         secrets = [name for name in self.given.sensitive if name in self.worked.data]
         said += self.identifiers
         unpromised = set(secrets)
@@ -218,7 +204,7 @@ class Release:
         """What the recipe accepts; with `figures` also who is unique by all but the secrets, and which are nearly known."""
         if self.last_look is None:
             return []
-        said = warnings_of_look(self.last_look) if self.last_look.accepted or self.last_look.unneeded else []
+        said = accepted_cautions(self.last_look) if self.last_look.accepted or self.last_look.unneeded else []
         if self.series is not None and self.series.accepted:
             said.append(Message("exposure.look.series", people=self.series.exposed, because=self.series.accepted))
         if figures and (people := self.unique_by_all):
@@ -238,7 +224,7 @@ class Release:
             return 0
         released = self.worked.data
         person = person_of_rows(self.original, self.given.person, released.origin, self.given.fold(self.given.person))
-        return unique_by_all(released, self.last_look, self.source, person)
+        return unique_by_all(released, self.last_look, store_of(self.source), person)
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""
@@ -287,9 +273,9 @@ class Release:
         """
         content = yaml.safe_load(self.recipe_text)
         before = self.written.get("ledger", self.written.get("output"))
-        for step, record in zip(content.get("steps", []), self.steps, strict=True):
+        for step, asked, record in zip(content.get("steps", []), self.recipe.steps, self.steps, strict=True):
             step[record.name] = {**(step[record.name] or {}), **record.facts.get("again", {})}
-            if before is not None and "again" in record.facts and hasattr(record.technique, "earlier"):
+            if before is not None and "again" in record.facts and hasattr(asked, "earlier"):
                 step[record.name]["earlier"] = [*step[record.name].get("earlier", []), before]
         text = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
         return text if before is not None else f"# {Message('recipe.again_alone')}\n{text}"

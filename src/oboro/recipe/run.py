@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from oboro.disclosure.column_names import names_household
+from oboro.disclosure.gate import ReleaseCandidate, StepRecord, check_release
 from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.file_progress import ByteProgress
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.io.places.place_names import is_plain_file, names_a_place
 from oboro.measure.changed_cells import changed_cells
-from oboro.recipe.before_writing.identifiers_before_writing import identifiers_before_writing
-from oboro.recipe.before_writing.last_look_before_writing import beside_promises, look_before_writing
-from oboro.recipe.before_writing.people_before_writing import people_before_writing
-from oboro.recipe.release import Release, StepRecord
+from oboro.recipe.release import Release, store_of
 from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
 from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
-from oboro.recipe.roles.column_words import names_household
+from oboro.system.named_files import beside
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
@@ -34,16 +33,15 @@ from oboro.table.named_columns import names_shown
 from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.table.unencoded_columns import UnreadColumn
-from oboro.techniques.base import Technique, Work
+from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message
 from oboro.text.progress import READING, Progress, silent
 from oboro.verifier.promise_check import Promise, verify_promises
 
 if TYPE_CHECKING:
-    from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["admitted", "before_step", "check_names", "run"]
+__all__ = ["admitted", "before_step", "check_names", "record_of", "run"]
 
 UNCLEAR = re.compile(r"\d{1,2}[/-]\d")  # may be a date that begins with its day or its month
 ENGINES = ("pyspark",)  # packages whose frames are anonymized where they are
@@ -62,7 +60,7 @@ def run(
     given = replace(given, coming=coming)
     frame.require_whole()
     if recipe.accept:
-        from oboro.recipe.released.acceptances import check_accept  # most jobs accept nothing
+        from oboro.disclosure.accept import check_accept  # most jobs accept nothing
 
         check_accept(recipe.acceptances, frame.data)
     if recipe.budget is not None:
@@ -87,31 +85,24 @@ def run(
     say(Message("progress.verifying"))
     names = list(map(attrgetter("step"), recipe.steps))
     verification = verify_promises(table.data, table.promises, names, table.person, given.sensitive)
-    if recipe.together or any(map(attrgetter("bounds_linkage"), recipe.steps)):
-        from oboro.recipe.released.joint_linkage import with_linkage
-
-        verification = with_linkage(verification, table.data, table.promises, table.records, required=recipe.together)
     say(Message("progress.last_look"))
-    made = table.data, table.schema, table.promises, table.records
-    look = look_before_writing(
-        *made, accept=recipe.accepted if recipe.accept else (), source=origin, person=table.person
+    found = check_release(
+        ReleaseCandidate(
+            original=frame.data,
+            released=table.data,
+            given=given,
+            schema=table.schema,
+            guarantees=tuple(table.promises),
+            steps=tuple(table.records),
+            person=table.person,
+            accept=tuple(recipe.acceptances) if recipe.accept else (),
+            together=recipe.together,
+            verification=verification,
+            earlier=tuple(read_data(beside(recipe.folder, one)) for one in recipe.earlier),
+            store=store_of(origin),
+        )
     )
-    series = _series(recipe, frame.data, given, table, origin) if recipe.earlier else None
-    named = identifiers_before_writing(recipe, table.data, table.records, None if origin is None else origin.first_rows)
-    rows = people_before_writing(recipe, frame.data, given.named(Role.IDENTIFIER), table.data, table.promises, origin)
-    if any(step.traits.random and step.changed for step in table.records):
-        from oboro.recipe.before_writing.chance_before_writing import chance_before_writing
-
-        rows += chance_before_writing(frame.data, table.data, table.promises, table.records, look.columns)
-    beside = beside_promises(table.data, table.schema, look, table.records) if table.promises else []
-    if beside:
-        from oboro.recipe.before_writing.known_beside_before_writing import known_beside_before_writing
-
-        rows += known_beside_before_writing(frame.data, table.data, beside, table.promises, table.person, origin)
-    if table.promises:
-        from oboro.recipe.before_writing.linked_before_writing import linked_before_writing
-
-        rows += linked_before_writing(*made, person=table.person, source=origin)
+    verification = found.added_to(verification)
     if recipe.person is not None and names_household(recipe.person):
         verification = verification.in_households()
     return Release(
@@ -122,8 +113,7 @@ def run(
             *(warning_of_order(recipe.steps) if recipe.order == "kept" else ()),
             *warning_of_seed(recipe),
             *verification.warnings,
-            *named.accepted,
-            *rows,
+            *found.cautions,
             *unclear,
         ),
         original=frame.data,
@@ -133,9 +123,9 @@ def run(
         verification=verification,
         recipe=recipe,
         source=origin,
-        last_look=look,
-        identifiers=named.told,
-        series=series,
+        last_look=found.look,
+        identifiers=found.identifiers,
+        series=found.series,
         promises=tuple(table.promises),
     )
 
@@ -158,13 +148,25 @@ def before_step(recipe: Recipe, data: Dataset, number: int, say: Progress = sile
     return Work(table.data, table.schema, np.random.default_rng(seeds[number]), table.person, read_data, say)
 
 
-def _series(
-    recipe: Recipe, original: Dataset, given: Schema, table: _Table, source: Source | None
-) -> SeriesRisk | None:
-    """Whom the release tells together with earlier ones that the recipe names."""
-    from oboro.recipe.before_writing.series_before_writing import series_before_writing  # most jobs need none of it
-
-    return series_before_writing(recipe, original, given, table.data, table.promises, source)
+def record_of(
+    step: Technique, work: Work, outcome: Outcome, seconds: float, rows: tuple[int, int], changed: Mapping[str, int]
+) -> StepRecord:
+    """Return what a step did to `work`, as plain facts for checks and reports."""
+    facts = dict(outcome.facts)
+    return StepRecord(
+        name=step.step,
+        plan=step.plan(work.schema),
+        traits=step.traits,
+        facts=facts,
+        seconds=seconds,
+        rows_before=rows[0],
+        rows_after=rows[1],
+        changed=changed,
+        warnings=outcome.warnings,
+        moved_together=step.moved_together,
+        left_in_place=step.left_in_place(facts, rows[0]),
+        k=getattr(step, "k", None),
+    )
 
 
 @dataclass
@@ -195,8 +197,7 @@ class _Table:
         stayed = self.data.origin is before.origin and self.data.rows == before.rows
         changed = changed_cells(before, self.data) if step.changes_values or stayed else {}
         rows = (before.rows, self.data.rows)
-        facts = dict(outcome.facts)
-        self.records.append(StepRecord(step, schema, facts, seconds, *rows, changed, outcome.warnings))
+        self.records.append(record_of(step, work, outcome, seconds, rows, changed))
         self.promises += outcome.promises
 
 
@@ -291,7 +292,7 @@ def check_names(recipe: Recipe, names: Sequence[str]) -> None:
     """Before any row is read: raise where a recipe cannot be done to a table with these columns."""
     _, given = admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0))
     if recipe.accept:
-        from oboro.recipe.released.acceptances import check_accept
+        from oboro.disclosure.accept import check_accept
 
         check_accept(recipe.accepted, names)
     _check_steps(recipe, given)

@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from oboro.measure.key_figures import KeyFigures, key_figures
-from oboro.recipe.evidence import bound_hierarchies
 from oboro.text import Message, few, known
 from oboro.text.chosen_levels_said import chosen_levels_said, rows_said
 from oboro.text.chosen_levels_said import summary_words as _said
@@ -65,7 +64,7 @@ def _table(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
     yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=few(dropped))
     for step in release.steps:
         yield from chosen_levels_said(step.facts)
-    if spending := [step.technique for step in release.steps if step.technique.spends()]:
+    if spending := [step for step in release.recipe.steps if step.spends()]:
         from oboro.recipe.released.privacy_budget import budget_told
 
         yield from zip(repeat("budget"), budget_told(spending, list(after)))
@@ -74,7 +73,7 @@ def _table(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
 
 
 def _figures(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
-    trees = bound_hierarchies(release.original, release.given)
+    trees = release.given.fitting_hierarchies(release.original)
     found = key_figures(release.original, release.worked.data, quasi, trees)
     yield from _risk(release, found, quasi)
     if found.losses:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from oboro.disclosure.column_names import names_one_person, role_by_name
 from oboro.errors import ColumnError, InputError, RecipeError
-from oboro.recipe.roles.column_words import names_one_person, role_by_name
 from oboro.stream import DelayFree, Window
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from oboro.disclosure.earlier_releases import series_findings
 from oboro.measure.key_figures import LOSSES, Loss
-from oboro.report.released_alone.series_section import series_said
 from oboro.report.sections.attacks_section import beaten, too_few
 from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.report.sections.overview.banner import headline
@@ -95,7 +95,7 @@ def _attacks(report: Report) -> Iterator[tuple[str, Message]]:
 
 
 def _series(report: Report) -> Iterator[tuple[str, Message]]:
-    for said in () if report.series is None else series_said(report.series):
+    for said in () if report.series is None else series_findings(report.series):
         yield "series", said
 
 

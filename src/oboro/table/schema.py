@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from pydantic import Field
 
-from oboro.errors import ColumnError, UsageError
+from oboro.errors import ColumnError, InputError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import names_shown
@@ -119,6 +120,14 @@ class Schema:
             known = column, spec, built
             self._built[name] = known
         return known[2]
+
+    def fitting_hierarchies(self, data: Dataset) -> dict[str, Hierarchy]:
+        """Return the hierarchies that fit these columns; one that needs an earlier step is left out."""
+        found = {}
+        for name in dict.fromkeys((*self.quasi, *self.remaining)):
+            with suppress(InputError):
+                found[name] = self.hierarchy(name, data[name])
+        return found
 
     def with_labels_of_any_number(self) -> Schema:
         """The schema with interval labels that do not depend on the values of the table, unless the recipe says which."""

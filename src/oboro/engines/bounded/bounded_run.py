@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 from typing import Any
 from uuid import uuid4
@@ -21,33 +20,30 @@ import pyarrow as pa
 
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
+from oboro.disclosure.gate import ReleaseCandidate, StepRecord, check_release
 from oboro.engines.bounded.bounded_recipe import generalizing
 from oboro.engines.bounded.bucket_checker import BucketChecker, NotBounded, cut_of
-from oboro.engines.bounded.bucketed_checks import unique_rows, verified
+from oboro.engines.bounded.bucketed_checks import verified
 from oboro.engines.bounded.bucketed_rows import Bucket, BucketCoding, BucketLook, Suppressed
 from oboro.engines.bounded.released_labels import ReleasedLabels, plan_of, suppressing
-from oboro.engines.bounded.tallied_columns import ColumnTallies
+from oboro.engines.bounded.remote_columns import RemoteColumns
+from oboro.engines.bounded.tallied_columns import ColumnTallies, TalliedColumn
 from oboro.engines.coded.plan import KnownValues
 from oboro.engines.coded.value_numbers import RowNumbers, drawn_key
 from oboro.engines.engine import Buckets, EngineTable
 from oboro.engines.engine_errors import ChangedData
 from oboro.engines.engine_release import EngineRelease, Phases, Seal
-from oboro.engines.first_rows import first_rows
 from oboro.engines.staging import Staged
 from oboro.io.files import read_data
-from oboro.measure.exposure.last_look import Acceptance, LastLook
-from oboro.recipe.before_writing.identifiers_before_writing import identifiers_before_writing
-from oboro.recipe.before_writing.last_look_before_writing import unprotected
-from oboro.recipe.before_writing.people_before_writing import people_before_writing
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.release import StepRecord
 from oboro.recipe.released.released_order import moves_rows, warning_of_order
 from oboro.recipe.released.secret_seed import warning_of_seed
-from oboro.recipe.run import admitted
-from oboro.table.dataset import Dataset
+from oboro.recipe.run import admitted, record_of
+from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
-from oboro.table.schema import Role, Schema
-from oboro.table.unencoded_columns import UnreadColumn
+from oboro.table.frames.nested_column import NestedColumn
+from oboro.table.schema import Schema
+from oboro.table.unencoded_columns import UnreadColumn, why_unusable
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.text import Message
@@ -116,32 +112,28 @@ class BoundedRun:
         with phase("decide"):
             steps, schema, decided = self._stepped(data, given, numbers, others)
         with phase("last look"):
-            look = self._looked(data, schema, decided.promise, steps)
-        left = Dataset({name: UnreadColumn(data.rows) for name in others}, data.rows)
-        named = identifiers_before_writing(recipe, left, steps, partial(first_rows, table))
+            found = check_release(self._candidate(data, given, schema, steps, decided))
         settled, seal = self._written(numbers, decided, [*recipe_released(recipe, data)])
         with phase("verify"):
             seal.check(settled)
             verification = verified(settled, decided.promise, seal.rows)
         released = Dataset({name: UnreadColumn(seal.rows) for name in settled.types}, seal.rows)
-        promises = (decided.promise,)
-        said = people_before_writing(recipe, original, given.named(Role.IDENTIFIER), released, promises)
         return EngineRelease(
             worked=Frame.read(released),
             original=original,
             schema=schema,
             given=given,
             steps=tuple(steps),
-            verification=verification,
+            verification=found.added_to(verification),
             recipe=recipe,
             cautions=(
                 *(warning_of_order(recipe.steps) if recipe.order == "kept" else ()),
                 *warning_of_seed(recipe),
-                *named.accepted,
-                *said,
+                *found.cautions,
             ),
-            last_look=look,
-            promises=promises,
+            last_look=found.look,
+            identifiers=found.identifiers,
+            promises=(decided.promise,),
             table=settled,
             phases=dict(self.phases.seconds),
             seal=seal,
@@ -156,7 +148,7 @@ class BoundedRun:
         rows = len(columns[names[0]])
         if not rows:
             raise NotBounded(Message("error_engine.rows_none"))
-        return Dataset({name: columns.get(name) or UnreadColumn(rows) for name in types}, rows)
+        return Dataset({name: columns.get(name) or _elsewhere(name, types[name], rows) for name in types}, rows)
 
     def _stepped(
         self, data: Dataset, schema: Schema, numbers: RowNumbers, others: tuple[str, ...]
@@ -178,9 +170,7 @@ class BoundedRun:
                 else:
                     outcome = step.run(work)
             seconds = self.phases.seconds.pop("step") - started.get("step", 0.0)
-            records.append(
-                StepRecord(step, schema, outcome.facts, seconds, data.rows, data.rows, changed, outcome.warnings)
-            )
+            records.append(record_of(step, work, outcome, seconds, (data.rows, data.rows), changed))
             data, schema = outcome.data, outcome.schema
         assert decided is not None
         return records, schema, decided
@@ -214,19 +204,25 @@ class BoundedRun:
         outcome = step.told(work.schema, problem, found, asked.hierarchies, suppressed.rows)
         return _Decided(outcome, labels, known, suppressed, asked.promise)
 
-    def _looked(self, data: Dataset, schema: Schema, promise: Promise, steps: Sequence[StepRecord]) -> LastLook:
-        """Who is unique by released columns that no promise covers. To know by which of them, the driver needs rows."""
-        released = data.select([*recipe_released(self.recipe, data)])
-        names = tuple(unprotected(released, schema, [promise], steps))
-        accept = [Acceptance(tuple(one.unique_on), one.because) for one in self.recipe.accepted]
-        unique = unique_rows(self.table, names, data.rows) if names else 0
-        facts: dict[str, Any] = {"columns": names, "people": data.rows, "counts_people": False, "refused": 0}
-        facts |= {"unique": unique, "promised": (tuple(name for name in promise.quasi if name in released),)}
-        if not unique:
-            return LastLook(**facts, unneeded=tuple(one.columns for one in accept))
-        if len(accept) == 1 and set(names) <= set(accept[0].columns):
-            return LastLook(**facts, accepted=(replace(accept[0], people=unique),))
-        raise NotBounded(Message("error_engine.rows_unique", unique=unique))
+    def _candidate(
+        self, data: Dataset, given: Schema, schema: Schema, steps: Sequence[StepRecord], decided: _Decided
+    ) -> ReleaseCandidate:
+        """Return the release as checks see it: values and counts of the generalized columns, and the others where they are."""
+        released: dict[str, Column] = {name: UnreadColumn(data.rows) for name in recipe_released(self.recipe, data)}
+        for (name, labels), counts in zip(decided.labels.items(), decided.suppressed.counts, strict=True):
+            used = np.flatnonzero(counts)
+            released[name] = TalliedColumn(labels.values.take(pa.array(used)), counts[used])
+        return ReleaseCandidate(
+            original=data,
+            released=Dataset(released, data.rows),
+            given=given,
+            schema=schema,
+            guarantees=(decided.promise,),
+            steps=tuple(steps),
+            accept=tuple(self.recipe.acceptances) if self.recipe.accept else (),
+            together=self.recipe.together,
+            store=RemoteColumns(self.table, tuple(decided.labels), data.rows),
+        )
 
     def _written(self, numbers: RowNumbers, decided: _Decided, names: list[str]) -> tuple[EngineTable, Seal]:
         recipe, table, rows = self.recipe, self.table, decided.outcome.facts["suppressed"]["of"]
@@ -240,6 +236,12 @@ class BoundedRun:
             settled = table.published(plan, types, "random" if moved else "kept").settled(self.folder)
         self.say(Message("progress.verifying_files"))
         return settled, Seal(numbers, rows, decided.suppressed.total)
+
+
+def _elsewhere(name: str, type_: pa.DataType, rows: int) -> UnreadColumn:
+    """Return a column that stays where it is; one of lists or structures cannot be counted there either."""
+    why = why_unusable(name, type_)
+    return UnreadColumn(rows) if why is None else NestedColumn(rows, why)
 
 
 def recipe_released(recipe: Recipe, data: Dataset) -> list[str]:

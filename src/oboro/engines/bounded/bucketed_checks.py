@@ -20,7 +20,7 @@ from oboro.text import Message
 from oboro.verifier.promise_check import Promise
 from oboro.verifier.verdict import WORST_SHOWN, Verdict, Verification
 
-__all__ = ["unique_rows", "verified"]
+__all__ = ["distinct_rows", "unique_rows", "verified"]
 
 BUCKET = 1 << 20  # rows of a bucket, about
 
@@ -100,17 +100,29 @@ class _Numbered:
             part = (numbers % np.uint64(self.parts)).astype(np.uint32)
             yield from shared_out(pa.table({"number": pa.array(numbers)}), part, self.parts)
 
-    def alone(self, part: int, blocks: list[Any]) -> bytes:
+    def counted(self, part: int, blocks: list[Any]) -> bytes:
+        """Return how many different numbers a part has, and how many of them once."""
         tables = [pa.ipc.open_stream(block).read_all() for block in blocks]
         _, sizes = np.unique(pa.concat_tables(tables)["number"].to_numpy(), return_counts=True)
-        return int((sizes == 1).sum()).to_bytes(8, "little")
+        return np.array([sizes.size, int((sizes == 1).sum())], np.int64).tobytes()
 
 
 def unique_rows(table: EngineTable, names: Sequence[str], rows: int) -> int:
-    """How many rows nobody shares all these columns with; two different rows count as one with a chance of 2⁻⁶⁴."""
+    """Return how many rows share all these columns with no other; two different rows count as one with a chance of 2⁻⁶⁴."""
+    return _combinations(table, names, rows)[1]
+
+
+def distinct_rows(table: EngineTable, names: Sequence[str], rows: int) -> int:
+    """Return how many combinations of values these columns have, with the same chance of error."""
+    return _combinations(table, names, rows)[0]
+
+
+def _combinations(table: EngineTable, names: Sequence[str], rows: int) -> tuple[int, int]:
     how = _Numbered(tuple(names), _parts(rows), RowNumbers(drawn_key()))
     buckets = table.bucketed(how.names, how.scatter, how.parts)
     try:
-        return sum(int.from_bytes(one, "little") for one in buckets.told(how.alone, "last look"))
+        found = [np.frombuffer(one, np.int64) for one in buckets.told(how.counted, "last look")]
+        distinct, unique = np.sum([np.zeros(2, np.int64), *found], axis=0)
+        return int(distinct), int(unique)
     finally:
         buckets.done()

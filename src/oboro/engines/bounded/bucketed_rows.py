@@ -231,6 +231,8 @@ class Suppressed:
 
     rows: int
     changed: tuple[int, ...]
+    counts: tuple[np.ndarray, ...]
+    """For each column, by released code, how many released records have it."""
     total: int
     keys: np.ndarray
 
@@ -258,13 +260,14 @@ class Suppressing:
         released = [table[codes] for table, codes in zip(self.maps, bucket.codes, strict=True)]
         rows, keys = self._gone(released, bucket.rows)
         total = np.zeros(bucket.rows, np.uint64) if bucket.others is None else bucket.others.copy()
-        changed = []
+        changed, counts = [], []
         for a, codes in enumerate(released):
             if self.stars is not None:
                 codes = np.where(rows, self.stars[a], codes)
             total += self.values[a][codes]
             changed.append(int((self.same[a][bucket.codes[a]] != codes).sum()))
-        figures = np.array([int(rows.sum()), *changed], np.int64)
+            counts.append(np.bincount(codes, minlength=self.values[a].size))
+        figures = np.concatenate([[int(rows.sum()), *changed], *counts]).astype(np.int64)
         return figures.tobytes() + self.numbers.total(total).to_bytes(8, "little") + keys.tobytes()
 
     def _gone(self, released: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -282,7 +285,7 @@ class Suppressing:
 
     @cached_property
     def _figures(self) -> int:
-        return 8 * (1 + len(self.maps))
+        return 8 * (1 + len(self.maps) + sum(one.size for one in self.values))
 
     def together(self, said: Sequence[bytes]) -> Suppressed:
         """Of all buckets."""
@@ -290,4 +293,6 @@ class Suppressing:
         total = summed(int.from_bytes(one[self._figures : self._figures + 8], "little") for one in said)
         keys = [np.frombuffer(one[self._figures + 8 :], np.uint64) for one in said]
         known = np.sort(np.concatenate(keys)) if self.gone is None else self.gone
-        return Suppressed(int(figures[0]), tuple(int(one) for one in figures[1:]), total, known)
+        ends = np.cumsum([1, len(self.maps), *(one.size for one in self.values)])
+        _, changed, *counts, _ = np.split(figures, ends)
+        return Suppressed(int(figures[0]), tuple(changed.tolist()), tuple(counts), total, known)

@@ -42,6 +42,8 @@ class LookedAt:
     file_numbers: Callable[[], np.ndarray] | None = None
     """Makes an array of one number for each record of the release."""
     person: Column | None = None
+    counted: Callable[[Sequence[str]], int | None] | None = None
+    """Counts the records that are unique by some columns where they are; None of those that it cannot count."""
 
     @cached_property
     def everybody(self) -> int:
@@ -54,6 +56,9 @@ class LookedAt:
 
     def together(self, names: Sequence[str]) -> int:
         """How many people are unique by all these columns together."""
+        elsewhere = None if self.counted is None else self.counted(names)
+        if elsewhere is not None:
+            return elsewhere
         if not self._unread(names):
             return Counted(self.data, self._people).unique(names)
         numbers = self._numbers(names)

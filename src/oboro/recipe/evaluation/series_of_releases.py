@@ -1,33 +1,26 @@
-"""The releases before one, for its evaluation: read, and attacked together with it."""
+"""Read the releases before one, for its evaluation, and attack them together with it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from oboro.errors import UsageError
-from oboro.io.files import Source, read
+from oboro.disclosure.earlier_releases import attack_series
+from oboro.io.files import Source, read, read_data
 from oboro.io.places.place_names import names_a_place
 from oboro.system.named_files import beside
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
-from oboro.table.value_counts import clean
-from oboro.text import Message
-from oboro.verifier.attained import attained
-from oboro.verifier.classes import Classes
-from oboro.verifier.series.shared_codes import empty_readings, without_empty
+from oboro.table.schema import Schema
+from oboro.techniques.demands.class_demands import ClassDemands
 
 if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
-    from oboro.table.hierarchy import Hierarchy
 
-__all__ = ["attack_series", "dataset_of", "diversity_of", "earlier_of", "tables_of"]
-
-IN_DOUBT = 2  # values of a secret, where nothing more was asked for
+__all__ = ["dataset_of", "diversity_of", "earlier_of", "series_of_steps", "tables_of"]
 
 
 def dataset_of(table: Any, reading: Mapping[str, Any]) -> Dataset:
@@ -50,57 +43,6 @@ def earlier_of(plan: Recipe | None) -> list[Any]:
     return [beside(plan.folder, one) if isinstance(one, str) else one for one in max(named, key=len)]
 
 
-def attack_series(
-    released: Dataset,
-    earlier: Sequence[Any],
-    reading: Mapping[str, Any],
-    *,
-    quasi: Sequence[str],
-    sensitive: Sequence[str],
-    k: int | None = None,
-    diverse: Mapping[str, int] | None = None,
-    person: str | None = None,
-    original: Dataset | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    accepted: str = "",
-) -> SeriesRisk | None:
-    """What the releases tell together; None where there is no earlier one. Without `k`: the k that the release alone has."""
-    if not earlier:
-        return None
-    from oboro.attacks.series.series_attack import series_attack
-
-    tables = [dataset_of(one, reading) for one in earlier]
-    shown = [name for name in quasi if name in released]
-    for number, table in enumerate(tables, 1):
-        if not any(name in table for name in shown):
-            raise UsageError(Message("error_recipe.earlier_columns", number=number, quasi=shown, columns=list(table)))
-        if unlike := [name for name in shown if name not in (hierarchies or {}) and _unlike(table, released, name)]:
-            raise UsageError(Message("error_recipe.earlier_labels", number=number, columns=unlike))
-    every = [released, *tables, *([] if original is None else [original])]
-    if empty_readings(every) == [True]:  # some came from CSV, which does not tell empty text from missing
-        released, *tables = (without_empty(one) for one in (released, *tables))
-        original = None if original is None else without_empty(original)
-    whose = person if person is not None and person in released else None
-    if k is None:
-        k = int(attained(Classes.of(released, shown, whose, finest=True), [])[0].achieved or 1)
-    asked = {name: (diverse or {}).get(name, IN_DOUBT) for name in sensitive if name in released}
-    found = series_attack(
-        released, tables, quasi=shown, k=k, diverse=asked, person=whose, original=original, hierarchies=hierarchies
-    )
-    return replace(found, accepted=accepted)
-
-
-def _unlike(earlier: Dataset, released: Dataset, name: str) -> bool:
-    """Whether two releases have no word of a column in common, as `F` and `female`: nobody would be found again.
-
-    Ranges may meet though no two are written alike, and `*` may be anything: these are left to the attack.
-    """
-    if name not in earlier or not earlier.rows or not released.rows:
-        return False
-    words, others = ({text or "" for text in clean(one[name]).texts} for one in (earlier, released))
-    return words.isdisjoint(others) and not any(re.search(r"[\d*]", word) for word in words | others)
-
-
 def diversity_of(plan: Recipe | None, l: float | None, sensitive: Sequence[str]) -> dict[str, int]:  # noqa: E741
     """How many values of each secret are asked for: as named, else as the steps of a recipe say."""
     if l is not None:
@@ -110,3 +52,25 @@ def diversity_of(plan: Recipe | None, l: float | None, sensitive: Sequence[str])
         for name, one in (getattr(step, "l_diversity", None) or {}).items():
             found[name] = max(found.get(name, 1), ceil(getattr(one, "l", one)))
     return found
+
+
+def series_of_steps(recipe: Recipe, released: Dataset, given: Schema, original: Dataset) -> SeriesRisk | None:
+    """Attack a release together with the earlier ones that a step of the recipe names, whose guarantee was verified."""
+    for step in recipe.steps:
+        if isinstance(step, ClassDemands) and step.earlier:
+            names, k, diverse = step.in_series(given)
+            found = attack_series(
+                released,
+                [
+                    read_data(beside(recipe.folder, one)) if isinstance(one, str) else dataset_of(one, {})
+                    for one in step.earlier
+                ],
+                quasi=names,
+                sensitive=given.sensitive,
+                k=k,
+                diverse=diverse,
+                original=original,
+                hierarchies=given.fitting_hierarchies(original),
+            )
+            return None if found is None else replace(found, verified=True)
+    return None

@@ -11,14 +11,14 @@ from typing import Any
 
 import yaml
 
+from oboro.disclosure.column_names import names_household
+from oboro.disclosure.counted_people import RepeatedPeople
 from oboro.io.files import Source, read
 from oboro.io.places.place_names import names_a_place
 from oboro.recipe.preparing.starter_steps import StarterStep, starter_steps
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.roles.column_guess import ColumnGuess
-from oboro.recipe.roles.column_words import names_household
 from oboro.recipe.roles.guess_roles import Roles, guess_roles
-from oboro.recipe.roles.repeated_people import RepeatedPeople
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.parameters.at_the_door import at_the_door

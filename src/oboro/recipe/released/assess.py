@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from oboro.disclosure.counted_people import ask_for_person
+from oboro.disclosure.earlier_releases import attack_series
+from oboro.disclosure.identifiers import holds_ranges
 from oboro.errors import UsageError
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secret
 from oboro.measure.exposure.separation import Counted, Exposure
 from oboro.measure.exposure.value_rarity import rare_values
 from oboro.measure.identifiers import WARNED, Finding, scan
-from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
-from oboro.recipe.roles.column_forms import holds_ranges
+from oboro.recipe.evaluation.series_of_releases import dataset_of, tables_of
 from oboro.recipe.roles.guess_roles import guess_roles
-from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.report.released_alone.assessment import Assessment, WorstClass
 from oboro.system.process import on_cores
 from oboro.table.dataset import Dataset
@@ -96,7 +97,12 @@ def assess(
         rare=rare,
         identifiers=tuple(one for one in findings if one.kind in WARNED),
         series=attack_series(
-            data, tables_of(earlier), reading or {}, quasi=known, sensitive=secret, k=k, person=person
+            data,
+            [dataset_of(one, reading or {}) for one in tables_of(earlier)],
+            quasi=known,
+            sensitive=secret,
+            k=k,
+            person=person,
         ),
         asked=tuple(asked),
         lang=lang,

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from oboro.disclosure.gate import perturbed_columns
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets, near_secret
-from oboro.recipe.before_writing.last_look_before_writing import nobodys
 from oboro.table.dataset import Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.text import Message
@@ -61,7 +61,7 @@ def near_said(release: Release, secrets: Collection[str]) -> list[Message]:
 def _told_by_classes(release: Release, secrets: Collection[str]) -> tuple[list[str], list[str]]:
     """The quasi-identifiers, and those of the secrets of which classes of equal records tell something."""
     released = release.worked.data
-    random = nobodys(release.steps, beside=release.given.quasi)
+    random = perturbed_columns(release.steps, beside=release.given.quasi)
     names = [name for name in released if name in secrets and name not in random]
     quasi = [name for name in release.given.quasi if name in released]
     by_candidates = any(map(attrgetter("counts_candidates"), release.verification.verdicts))

@@ -10,10 +10,10 @@ from oboro.table.parameters.loaded_later import loaded_later
 from oboro.text.message import UNSAID
 
 if TYPE_CHECKING:
-    from oboro.recipe.released.acceptances import Accept
+    from oboro.disclosure.accept import Accept
     from oboro.recipe.released.privacy_budget import PrivacyBudget
 else:
-    (Accept,) = loaded_later("oboro.recipe.released.acceptances", "Accept")
+    (Accept,) = loaded_later("oboro.disclosure.accept", "Accept")
     (PrivacyBudget,) = loaded_later("oboro.recipe.released.privacy_budget", "PrivacyBudget")
 
 __all__ = ["Accept", "OneOrMore", "PrivacyBudget"]

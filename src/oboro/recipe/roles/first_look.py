@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from oboro.measure.identifiers import Finding
-from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
-from oboro.recipe.roles.column_forms import (
+from oboro.disclosure.column_names import role_by_name
+from oboro.disclosure.identifiers import (
     holds_ranges,
     holds_tokens,
     identifier_found,
@@ -17,7 +16,8 @@ from oboro.recipe.roles.column_forms import (
     prose,
     tells_sex,
 )
-from oboro.recipe.roles.column_words import role_by_name
+from oboro.measure.identifiers import Finding
+from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import outside
 from oboro.table.hierarchy.propose import propose

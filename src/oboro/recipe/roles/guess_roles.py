@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from oboro.disclosure.counted_people import RepeatedPeople, repeated_people
 from oboro.measure.column_contributions import contributions
 from oboro.measure.exposure.following_columns import rows_of_some, seems_to_follow
 from oboro.measure.exposure.separation import exposure
@@ -12,7 +13,6 @@ from oboro.measure.identifiers import Finding, scan
 from oboro.recipe.roles.column_guess import ColumnGuess
 from oboro.recipe.roles.first_look import first_look
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
-from oboro.recipe.roles.repeated_people import RepeatedPeople, repeated_people
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.propose import propose

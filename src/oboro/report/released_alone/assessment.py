@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from oboro.attacks.series.series_attack import SeriesRisk
+from oboro.disclosure.earlier_releases import series_findings
 from oboro.measure.exposure.secret_certainty import CertainSecrets
 from oboro.measure.exposure.separation import Exposure
 from oboro.measure.exposure.value_rarity import RareValues
 from oboro.measure.identifiers import Finding
-from oboro.report.released_alone.series_section import series_said
 from oboro.system.atomic_file import atomic, check_free
 from oboro.text import Message
 from oboro.text.lines import labelled
@@ -82,7 +82,7 @@ class Assessment:
             (_m("look"), _m("identifier", column=one.column, kind=one.kind_name, records=one.records))
             for one in self.identifiers
         ]
-        said += [(_m("series"), one) for one in ([] if self.series is None else series_said(self.series))]
+        said += [(_m("series"), one) for one in ([] if self.series is None else series_findings(self.series))]
         return [*said, (_m("worst"), _m("worst_said", sizes=[one.people for one in self.worst]))]
 
     def _secret(self, one: CertainSecrets) -> Message:

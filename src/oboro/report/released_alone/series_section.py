@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from oboro.disclosure.earlier_releases import series_findings
 from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section, Text
 from oboro.text import Message, count
 
 if TYPE_CHECKING:
-    from oboro.attacks.series.narrowed import Narrowed
     from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.report.report import Report
 
-__all__ = ["series_blocks", "series_said", "series_section"]
+__all__ = ["series_blocks", "series_section"]
 
 
 def _m(name: str, /, **values: Any) -> Message:
@@ -29,26 +29,7 @@ def series_blocks(found: SeriesRisk) -> list[Block]:
     lead = _m("lead", earlier=found.earlier, k=found.k)
     followed = list(dict.fromkeys(name for names in found.followed_by for name in names))
     told = [_m("followed", columns=followed) if followed else _m("not_followed")]
-    return [Text(lead), Notes([*told, *series_said(found)]), _figures(found)]
-
-
-def series_said(found: SeriesRisk) -> list[Message]:
-    """Each attack that narrows somebody below k or l; or that none does."""
-    said = [
-        _m(f"{name}_exposed", release=number, k=found.k, **_counts(one))
-        for name, number, one in found.attacks
-        if one.exposed
-    ]
-    if said and found.verified:
-        said.append(_m("verified"))
-    if said and found.accepted:
-        said.append(_m("accepted", because=found.accepted))
-    return said or [_m("nobody", earlier=found.earlier, k=found.k)]
-
-
-def _counts(one: Narrowed) -> dict[str, Any]:
-    worst = max(one.certain.values(), default=0)
-    return {"people": one.people, "below": one.below_k, "fewest": one.fewest or 0, "certain": worst}
+    return [Text(lead), Notes([*told, *series_findings(found)]), _figures(found)]
 
 
 def _figures(found: SeriesRisk) -> Grid:

@@ -1,6 +1,8 @@
-"""What the values of a column look like: addresses of e-mail, numbers of telephones, codes, free text, serial numbers, dates.
+"""Check whether a released column holds identifiers of people: names, e-mail addresses, telephone numbers and the like.
 
-Everything here works on the dictionary of a column; nothing decides a role yet.
+However many records share an address, it is a person's, and no guarantee about classes changes that. The forms of other
+values (codes, tokens, free text, serial numbers, ranges) stand here too; they are read from the dictionary of a column, and
+decide no role.
 """
 
 from __future__ import annotations
@@ -12,13 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oboro.disclosure.gate import Findings, ReleaseCandidate
+from oboro.errors import PromiseError
 from oboro.measure.identifiers import MOST_VALUES, WARNED, Finding
+from oboro.measure.identifying.held_identifiers import HeldIdentifiers, held_identifiers
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.notation import label_range
+from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.values import STAR, Kind
+from oboro.text import Message
 
-__all__ = ["holds_ranges", "holds_tokens", "identifier_found", "is_code", "is_serial", "prose", "tells_sex"]
+__all__ = ["check", "holds_ranges", "holds_tokens", "identifier_found", "is_code", "is_serial", "prose", "tells_sex"]
 
 ALL_BUT = 0.95  # of a column whose values are nearly all different
 FEWEST_ROWS = 20  # in a smaller table every number may be one record's
@@ -46,6 +53,46 @@ TOKEN = re.compile(
 NO_IDENTIFIER = {"code", "over_89"}  # of the forms that are worth a warning, those that speak of something else
 
 
+def check(candidate: ReleaseCandidate) -> Findings:
+    """Look at the values of every released column; of columns that are not loaded at the first rows. O(distinct values).
+
+    Raises a `PromiseError` where most of a column are identifiers of several people, unless the recipe accepts it.
+    """
+    released, pseudonyms = candidate.released, candidate.pseudonyms
+    names = [name for name in released if name not in pseudonyms]
+    unread = [name for name in names if isinstance(released[name], UnreadColumn)]
+    found = {
+        name: held_identifiers(name, released[name].values, released[name].counts)
+        for name in names
+        if name not in unread
+    }
+    first = candidate.first_rows(unread)
+    found |= {name: held_identifiers(name, values, np.ones(len(values), np.int64)) for name, values in first.items()}
+    quasi = set(candidate.given.quasi)  # a name that k people share identifies none of them
+    accepted: list[Message] = []
+    for name, kinds in found.items():
+        plain = [one for one in kinds if one.plain and not (name in quasi and one.kind == "name")]
+        worst = max(plain, key=lambda one: one.records, default=None)
+        if worst is not None:
+            accepted.append(_accepted(candidate, name, worst))
+    warned = [
+        Message("report.warning.looks_like_identifiers", column=name, kind=one.kind_name, records=one.records)
+        for name, kinds in found.items()
+        for one in kinds
+        if not one.plain and name not in first
+    ]
+    return Findings(tuple(accepted), identifiers=tuple(warned))
+
+
+def _accepted(candidate: ReleaseCandidate, name: str, found: HeldIdentifiers) -> Message:
+    """Return the caution of a column of identifiers that the recipe accepts; refuse one that it does not."""
+    because = candidate.because("identifiers", name)
+    facts = {"column": name, "kind": found.kind_name, "records": found.records, "looked": found.looked}
+    if not because:
+        raise PromiseError(Message("error_exposure.identifiers", **facts))
+    return Message("exposure.look.identifiers", **facts, because=because)
+
+
 @dataclass(frozen=True)
 class Prose:
     """Text that somebody wrote: how many words and characters a value has on average."""
@@ -55,13 +102,13 @@ class Prose:
 
 
 def identifier_found(findings: list[Finding]) -> Finding | None:
-    """Of what was found in a column, the form of identifier that most records have."""
+    """Return the form of identifier that most records of a column have."""
     forms = [one for one in findings if one.kind in WARNED - NO_IDENTIFIER and not one.named and one.records]
     return max(forms, key=lambda one: one.records, default=None)
 
 
 def prose(column: Column) -> Prose | None:
-    """Whether a column holds free text: many words or characters, and values of their own for many records.
+    """Return whether a column holds free text: many words or characters, and values of their own for many records.
 
     >>> prose(Column.of(["he called us twice last week", "no reply to our letter so far", None])) is not None
     True
@@ -86,7 +133,7 @@ def _many_own(column: Column) -> bool:
 
 
 def tells_sex(column: Column) -> bool:
-    """Whether all values are words for a sex, whatever the column is called.
+    """Return whether all values are words for a sex, whatever the column is called.
 
     >>> tells_sex(Column.of(["w", "m", "m", None])), tells_sex(Column.of(["m", "n"]))
     (True, False)
@@ -97,7 +144,7 @@ def tells_sex(column: Column) -> bool:
 
 
 def holds_ranges(column: Column) -> bool:
-    """Whether the values are ranges such as `20–29` or `1,50-9,99`, beside `*` and single ends of them.
+    """Return whether the values are ranges such as `20–29` or `1,50-9,99`, beside `*` and single ends of them.
 
     A plain `03-1234` may be somebody's number.
 
@@ -115,7 +162,7 @@ def holds_ranges(column: Column) -> bool:
 
 
 def holds_tokens(column: Column) -> bool:
-    """Whether the values are long codes that a program gives: UUIDs, digests, cookies. They number somebody or something.
+    """Return whether the values are long codes that a program gives: UUIDs, digests, cookies. They number somebody or something.
 
     >>> holds_tokens(Column.of([f"{i:08x}-1c2d-4e3f-8a9b-0123456789ab" for i in range(9)])), holds_tokens(Column.of(["a1b2"] * 9))
     (True, False)
@@ -127,7 +174,7 @@ def holds_tokens(column: Column) -> bool:
 
 
 def is_serial(column: Column) -> bool:
-    """Whether a column numbers the records: whole numbers, each once, with hardly a gap.
+    """Return whether a column numbers the records: whole numbers, each once, with hardly a gap.
 
     >>> is_serial(Column.of(list(range(101, 141)))), is_serial(Column.of([3 * i for i in range(40)]))
     (True, False)
@@ -140,7 +187,7 @@ def is_serial(column: Column) -> bool:
 
 
 def is_code(column: Column) -> bool:
-    """Whether nearly every record has a code of its own: letters with digits, or long whole numbers of one length.
+    """Return whether nearly every record has a code of its own: letters with digits, or long whole numbers of one length.
 
     >>> is_code(Column.of([f"A-{i:04}" for i in range(50)])), is_code(Column.of([float(i) for i in range(50)]))
     (True, False)

@@ -1,4 +1,4 @@
-"""Does one person have several rows? The column that tells people apart in panels, visits and purchases.
+"""Check whether one person has several records where records were counted, and find the column that identifies people.
 
 Four things speak for a column: its name; a pattern (everybody has the same number of rows, and with one other column, such as
 the year, each row is found); what stays the same in all rows of a value although it differs between values, such as sex or
@@ -8,13 +8,14 @@ birth; and that somebody calls it an identifier although its values repeat. The 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from oboro.recipe.roles.column_forms import holds_ranges
-from oboro.recipe.roles.column_words import (
+from oboro.disclosure.column_names import (
     names_carried,
     names_household,
     names_moment,
@@ -23,13 +24,18 @@ from oboro.recipe.roles.column_words import (
     names_person_trait,
     role_by_name,
 )
+from oboro.disclosure.gate import Findings, NeedsRows, ReleaseCandidate
+from oboro.disclosure.identifiers import holds_ranges, holds_tokens
+from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames.nested_column import NestedColumn
 from oboro.table.groups import Groups
 from oboro.table.schema import Role
+from oboro.table.unencoded_columns import unread_columns
 from oboro.table.values import Kind
 from oboro.text import Message
 
-__all__ = ["RepeatedPeople", "ask_for_person", "repeated_in", "repeated_people"]
+__all__ = ["RepeatedPeople", "ask_for_person", "check", "repeated_in", "repeated_people"]
 
 FEWEST_PEOPLE = 8
 MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category
@@ -85,7 +91,7 @@ class RepeatedPeople:
 
     @property
     def often(self) -> bool:
-        """Whether people have several rows as a rule, not by chance."""
+        """Whether people have several rows as a rule and not by chance."""
         return self.rows >= OFTEN * self.people
 
     @property
@@ -99,7 +105,7 @@ class RepeatedPeople:
 
 
 def repeated_people(data: Dataset) -> RepeatedPeople | None:
-    """The column that tells people apart, if some of them have several rows; None where nothing speaks for one.
+    """Return the column that identifies people, if some of them have several rows; None where nothing speaks for one.
 
     >>> visits = {"patient": [i // 3 for i in range(60)], "visit": [i % 3 for i in range(60)]}
     >>> repeated_people(Dataset.of(visits)).column
@@ -114,7 +120,7 @@ def repeated_people(data: Dataset) -> RepeatedPeople | None:
 
 
 def ask_for_person(data: Dataset, person: str | None) -> list[Message]:
-    """The question whose rows these are, where people seem to have several and nobody said which column tells them apart.
+    """Return the question for `person:`, where people seem to have several rows and no column is named that identifies them.
 
     >>> visits = {"patient": [i // 3 for i in range(60)], "visit": [i % 3 for i in range(60)]}
     >>> [one.id for one in ask_for_person(Dataset.of(visits), None)], ask_for_person(Dataset.of(visits), "patient")
@@ -125,7 +131,7 @@ def ask_for_person(data: Dataset, person: str | None) -> list[Message]:
 
 
 def repeated_in(data: Dataset, name: str, *, identifier: bool = False) -> RepeatedPeople | None:
-    """What speaks for one column, if enough does; for one that somebody calls an `identifier`, that it repeats often is enough."""
+    """Return what speaks for one column, if enough does; for a declared `identifier` it is enough that it repeats often."""
     column = data[name]
     if not _may_number_people(name, column, identifier):
         return None
@@ -141,7 +147,7 @@ def repeated_in(data: Dataset, name: str, *, identifier: bool = False) -> Repeat
 
 
 def _may_number_people(name: str, column: Column, identifier: bool) -> bool:
-    """Values that are names or numbers, repeat, and are too many for a category."""
+    """Return whether values are names or numbers, repeat, and are too many for a category."""
     rows, distinct = len(column), len(column.values)
     if identifier:
         return 1 < distinct < rows
@@ -161,14 +167,14 @@ def _named(name: str, column: Column) -> bool:
 
 
 def _holds_codes(column: Column) -> bool:
-    """Whether the values are numbers of one kind, such as `dev-23`, and no words such as `Pixel 4`."""
+    """Return whether the values are numbers of one kind, such as `dev-23`, and no words such as `Pixel 4`."""
     held = [text for text in column.texts[:SEEN] if text]
     shapes = {CODE.sub("0", text) for text in held}
     return all(map(DIGIT.search, held)) and len(shapes) <= max(3, len(held) // 8)
 
 
 def _moment(data: Dataset, name: str, held: np.ndarray) -> str | None:
-    """The column with which each row is found, where nearly all values have the same number of rows."""
+    """Return the column that makes each row unique, where nearly all values have the same number of rows."""
     common = int(np.bincount(held).argmax())
     if common < 2 or (held == common).mean() < BALANCED:
         return None
@@ -181,7 +187,7 @@ def _moment(data: Dataset, name: str, held: np.ndarray) -> str | None:
 
 
 def _fixed(data: Dataset, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns of several values that are the same in all rows of a value, and traits of people that are not.
+    """Return columns of several values that are the same in all rows of a value, and traits of people that are not.
 
     Nothing is said where few values have several rows.
     """
@@ -197,13 +203,13 @@ def _fixed(data: Dataset, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _changes(column: Column, other: Column) -> bool:
-    """Whether another column differs in the rows of more values than typing errors explain."""
+    """Return whether another column differs in the rows of more values than typing errors explain."""
     pairs = len(Groups.of([column, other], len(column)))
     return pairs > (1 + CHANGED) * len(column.values)
 
 
 def _never_changes(column: Column, other: Column) -> bool:
-    """Whether another column is the same in all rows of a value. O(rows), but of most columns a few rows tell that it is not."""
+    """Return whether another column is the same in all rows of a value. O(rows), but a few rows rule most columns out."""
     known = np.full(len(column.values), -1, np.int64)
     for begin in range(0, len(column), BLOCK):
         values, held = column.codes[begin : begin + BLOCK], other.codes[begin : begin + BLOCK]
@@ -212,3 +218,124 @@ def _never_changes(column: Column, other: Column) -> bool:
         if ((before >= 0) & (before != held)).any() or (known[values] != held).any():
             return False
     return True
+
+
+# The check ------------------------------------------------------------------------------------------------------------
+
+
+def check(candidate: ReleaseCandidate) -> Findings:
+    """Count every guarantee in people, where an identifier seems to number people with several records and `person` is not given.
+
+    Raises a `PromiseError` where a guarantee of records is violated for them and their traits or a pattern prove that these are
+    people, unless the recipe accepts it; else returns cautions. O(records) for each identifier that repeats.
+    """
+    if candidate.given.person is not None or not candidate.guarantees:
+        return Findings()
+    unread = set(unread_columns(candidate.original))
+    names = _identifiers(candidate)
+    rows = candidate.original.select([name for name in candidate.original if name not in unread])
+    rows = _with_loaded(candidate, rows, [name for name in names if candidate.distinct(name) is None])
+    left = _left_by_rows(candidate, rows, names)
+    if left is None:
+        return Findings()
+    repeating = [name for name in left if name in rows or _may_repeat(candidate, name)]
+    rows = _with_loaded(candidate, rows, repeating)
+    missing = [name for name in repeating if name not in rows]
+    cautions = [Message("exposure.rows.unread", columns=missing)] if missing else []
+    others = _by_traits(candidate, rows, left, unread)
+    for found, broken in _broken(candidate, rows, [*left, *others]):
+        facts = {"column": found.column, "reasons": list(found.reasons), "broken": broken}
+        because = candidate.because("rows_of", found.column)
+        if because:
+            cautions.append(Message("exposure.rows.accepted", **facts, because=because))
+        elif found.proven and found.column in left:
+            raise PromiseError(Message("error_exposure.rows", **facts))
+        else:
+            cautions.append(Message("exposure.rows.perhaps", **facts))
+    return Findings(tuple(cautions))
+
+
+def _identifiers(candidate: ReleaseCandidate) -> list[str]:
+    """Return declared identifiers, and other columns that are called the number of a person, released or not."""
+    declared = candidate.given.named(Role.IDENTIFIER)
+    return [*declared, *(name for name in candidate.original if name not in declared and names_one_person(name))]
+
+
+def _with_loaded(candidate: ReleaseCandidate, rows: Dataset, names: Sequence[str]) -> Dataset:
+    """Return `rows` with these columns of the original, without those that are too large to be read."""
+    known = {name: one for name, one in candidate.original.columns.items() if not isinstance(one, NestedColumn)}
+    wanted = [name for name in names if name in known and name not in rows]
+    return rows.with_columns(dict(candidate.loaded(candidate.original, wanted).columns)) if wanted else rows
+
+
+def _left_by_rows(candidate: ReleaseCandidate, rows: Dataset, names: list[str]) -> list[str] | None:
+    """Return the identifiers that may number people with several records, where another one identifies each record.
+
+    `respondent_id` then says that a record is a person: None. `visit_id` or a plain `id` says nothing of `patient_id`.
+    """
+    distinct = {name: len(rows[name].values) if name in rows else candidate.distinct(name) for name in names}
+    apart = [name for name in names if distinct[name] == rows.rows]
+    if any(map(names_one_person, apart)):
+        return None
+    return [name for name in names if not apart or names_one_person(name)]
+
+
+def _may_repeat(candidate: ReleaseCandidate, name: str) -> bool:
+    """Return whether a column that is not loaded may have several values, some of them in several records."""
+    known = candidate.distinct(name)
+    return known is None or 1 < known < candidate.original.rows
+
+
+def _by_traits(candidate: ReleaseCandidate, rows: Dataset, names: list[str], unread: set[str]) -> list[str]:
+    """Return other released columns that may number people, whatever they are called.
+
+    Every value has one sex or birth in all its records, or is a long code such as a program gives.
+    """
+    counted, released = set(candidate.store.counted), candidate.released
+    asked = [name for name in released if name in rows and name not in names]
+    if counted:  # its rows are elsewhere, with those of the sensitive columns, which are loaded wherever others are
+        known = [*rows, *(name for name in candidate.given.sensitive if name in unread)]
+        for name in (one for one in known if one in released and one not in names):
+            beside = any(names_person_trait(other) for other in known if other != name)
+            column = rows[name] if name in rows else _first_values(candidate, name)
+            may = _may_number_people(name, column, False) if name in rows else _may_number(candidate, name, column)
+            if (beside and may) or holds_tokens(column):
+                raise NeedsRows([name])
+    asked = [name for name in asked if name not in counted]
+    found = [one for name in asked if (one := repeated_in(rows, name)) is not None]
+    traits = [one.column for one in found if any(map(names_person_trait, one.fixed))]
+    return traits + [name for name in asked if name not in traits and holds_tokens(rows[name])]
+
+
+def _first_values(candidate: ReleaseCandidate, name: str) -> Column:
+    """Return the first rows of a column that is not loaded."""
+    return Column.encode(candidate.first_rows([name]).get(name, pa.array([], pa.string())))
+
+
+def _may_number(candidate: ReleaseCandidate, name: str, first: Column) -> bool:
+    """Return whether a column may number people, by its `first` rows and the number of its values."""
+    if first.kind not in (Kind.TEXT, Kind.INTEGER) or role_by_name(name) in (Role.QUASI, Role.SENSITIVE):
+        return False
+    distinct, rows = candidate.distinct(name) or 0, candidate.original.rows
+    many = rows <= MOST_ROWS_EACH * distinct or names_one_person(name)
+    return many and FEWEST_PEOPLE <= distinct < rows and not names_moment(name)
+
+
+def _broken(
+    candidate: ReleaseCandidate, rows: Dataset, names: Sequence[str]
+) -> Iterator[tuple[RepeatedPeople, list[Message]]]:
+    """Yield identifiers that seem to number people with several records, and the guarantees that are violated for them."""
+    for name in names:
+        if name not in rows:
+            continue
+        candidate.require_rows([name])
+        found = repeated_in(rows, name, identifier=True)
+        if found is not None:
+            column, origin = rows[name], candidate.released.origin
+            person = column if origin is None else Column(column.values, column.codes[origin])
+            verdicts = [
+                one for each in candidate.guarantees for one in each.verify(candidate.released, person).verdicts
+            ]
+            broken = [one.message() for one in verdicts if not one.holds]
+            if broken:
+                yield found, broken

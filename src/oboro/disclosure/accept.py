@@ -1,4 +1,4 @@
-"""What a recipe accepts, and why: people who are unique, told by several releases, counted by rows, or named."""
+"""Accept a finding of a release check: people who are unique, disclosed by several releases, counted by rows, or named."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Accept", "check_accept"]
 
 
 class Accept(Parameters):
-    """What of four things is acceptable, and why: columns by which people may be unique in the release; that it tells people
-    together with `earlier` ones; that it counts the rows of an identifier, of which several may be one person's; that a column
-    of addresses or numbers names people, or names none."""
+    """One accepted finding, and why: columns by which people may be unique in the release; people disclosed together with
+    `earlier` releases; rows of an identifier counted, of which several may be one person's; a column of addresses or numbers that
+    names people, or names none."""
 
     unique_on: Annotated[list[str], Field(description="the columns")] = Field(default_factory=list)
     series: Annotated[bool, Field(description="whom the release tells together with earlier ones")] = False
@@ -40,7 +40,7 @@ class Accept(Parameters):
 
 
 def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
-    """Every column that an acceptance names is in the table."""
+    """Raise a `RecipeError` where an acceptance names a column that is not in the table."""
     known = dict.fromkeys(data)
     for one in accept:
         named = [*one.unique_on, *one.rows_of, *one.identifiers]

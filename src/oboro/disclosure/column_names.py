@@ -1,4 +1,4 @@
-"""What the name of a column says of it: in English and Japanese, and the commonest words of eight more languages.
+"""Recognize what the name of a column says of its values: in English and Japanese, and the commonest words of eight more languages.
 
 A wrong guess is one line to correct. A word that is missing here leaves a column to its values, which know no sex, place or job.
 """
@@ -75,7 +75,7 @@ MOMENT = (
 
 
 def role_by_name(name: str) -> Role | None:
-    """The role that the name gives away, if it does.
+    """Return the role that the name discloses, if it does.
 
     >>> role_by_name("birthDate"), role_by_name("salary"), role_by_name("widgets")
     (<Role.QUASI: 'quasi'>, <Role.SENSITIVE: 'sensitive'>, None)
@@ -87,7 +87,7 @@ def role_by_name(name: str) -> Role | None:
 
 
 def names_person(name: str) -> bool:
-    """Whether the name says that the column numbers people or households, and not things.
+    """Return whether the name says that the column numbers people or households, and not things.
 
     >>> names_person("nr"), names_person("patient_no"), names_person("product_id")
     (True, True, False)
@@ -97,7 +97,7 @@ def names_person(name: str) -> bool:
 
 
 def names_one_person(name: str) -> bool:
-    """Whether the name says it in a word: the number of a row may be called `id` too, and a household is several people.
+    """Return whether the name says it in a word: the number of a row may be called `id` too, and a household is several people.
 
     >>> names_one_person("patient_no"), names_one_person("id"), names_one_person("household")
     (True, False, False)
@@ -107,7 +107,7 @@ def names_one_person(name: str) -> bool:
 
 
 def names_household(name: str) -> bool:
-    """Whether the name says that the column numbers households: several people each.
+    """Return whether the name says that the column numbers households: several people each.
 
     >>> names_household("household_id"), names_household("世帯番号"), names_household("patient_no")
     (True, True, False)
@@ -116,7 +116,7 @@ def names_household(name: str) -> bool:
 
 
 def names_carried(name: str) -> bool:
-    """Whether the name says a thing that somebody carries or drives: if its values are codes, each is a person's.
+    """Return whether the name says a thing that somebody carries or drives: if its values are codes, each is a person's.
 
     >>> names_carried("device"), names_carried("device_type")
     (True, False)
@@ -125,10 +125,10 @@ def names_carried(name: str) -> bool:
 
 
 def names_person_trait(name: str) -> bool:
-    """Whether the name says what stays with a person: sex, birth, origin."""
+    """Return whether the name says what stays with a person: sex, birth, origin."""
     return bool(re.search(TRAIT, words_of(name)))
 
 
 def names_moment(name: str) -> bool:
-    """Whether the name says when a row was made, or which of a person's rows it is."""
+    """Return whether the name says when a row was made, or which of a person's rows it is."""
     return bool(re.search(MOMENT, words_of(name)))

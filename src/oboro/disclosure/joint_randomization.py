@@ -1,9 +1,9 @@
-"""Several randomized columns, linked together: how well, at most, somebody who knows all of them finds a person's record.
+"""Check several randomized columns together: how well an attacker who knows all of them finds a person's record.
 
-Each value is kept with probability ρ, on its own. So steps that randomize different attributes are one randomization of all
+Each value is kept with probability ρ, independently. So steps that randomize different attributes are one randomization of all
 of them, and k = 1 + (n − 1)·∏((1 − ρ)/(1 + (|V| − 1)ρ))² over all of them: a product, which is smaller than each step's own k.
-Where classes of other columns are promised too, whoever knows those knows the class: n is then the size of the smallest class.
-The argument is in docs/guarantees/pk-anonymity.md.
+Where classes of other columns are guaranteed too, an attacker who knows those knows the class: n is then the size of the smallest
+class. The argument is in docs/guarantees/pk-anonymity.md.
 """
 
 from __future__ import annotations
@@ -11,43 +11,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from oboro.disclosure.gate import Findings, NeedsRows, ReleaseCandidate
 from oboro.errors import PromiseError
 from oboro.table.dataset import Dataset
 from oboro.text import Message
-from oboro.verifier.verdict import Verdict, Verification
+from oboro.verifier.classes import class_sizes
+from oboro.verifier.promise_check import Promise
+from oboro.verifier.verdict import Verdict
 
-if TYPE_CHECKING:
-    from oboro.recipe.release import StepRecord
-    from oboro.verifier.promise_check import Promise
-
-__all__ = ["with_linkage"]
+__all__ = ["check"]
 
 
-def with_linkage(
-    found: Verification,
-    data: Dataset,
-    promises: Sequence[Promise],
-    steps: Sequence[StepRecord],
-    *,
-    required: bool = False,
-) -> Verification:
-    """The verification, and what comes of several randomizations, or of one beside classes.
+def check(candidate: ReleaseCandidate) -> Findings:
+    """Return the verdict over several randomizations, or over one beside classes.
 
-    Raises a `PromiseError` where all promises are `required` to hold together, and one does not.
+    Raises a `PromiseError` where all guarantees must hold together, and one does not.
     """
-    facts = [step.facts for step in steps if step.traits.bounds_linkage and "rho" in step.facts]
-    verdict = _joint_linkage(facts, data, promises) if facts else None
-    whole = found if verdict is None else replace(found, joint=(*found.joint, verdict))
-    if required and whole.apart:
-        raise PromiseError(Message("error_recipe.not_together", verdicts=[one.message() for one in whole.apart]))
-    return whole
+    facts = [step.facts for step in candidate.steps if step.traits.bounds_linkage and "rho" in step.facts]
+    verdict = _joint_linkage(facts, candidate.released, candidate.guarantees) if facts else None
+    found = Findings(joint=() if verdict is None else (verdict,))
+    if candidate.together:
+        if candidate.verification is None:
+            raise NeedsRows(list(candidate.released))
+        whole = found.added_to(candidate.verification)
+        if whole.apart:
+            raise PromiseError(Message("error_recipe.not_together", verdicts=[one.message() for one in whole.apart]))
+    return found
 
 
 def _joint_linkage(facts: Sequence[Mapping[str, Any]], data: Dataset, promises: Sequence[Promise]) -> Verdict | None:
-    from oboro.verifier.classes import class_sizes
-
     drawn = _most_protective(facts, data)
     classed = list(dict.fromkeys(name for one in promises for name in one.quasi if name in data))
     others = [name for name in classed if name not in drawn]
@@ -71,9 +65,9 @@ def _joint_linkage(facts: Sequence[Mapping[str, Any]], data: Dataset, promises: 
 
 
 def _most_protective(facts: Sequence[Mapping[str, Any]], data: Dataset) -> dict[str, Fraction]:
-    """For each randomized column that is released (1 − ρ)/(1 + (|V| − 1)ρ); of several draws the one that hides most.
+    """Return (1 − ρ)/(1 + (|V| − 1)ρ) of each released randomized column; of several draws that which hides most.
 
-    What is done to a column after it was drawn cannot tell more about it, nor can what was done before.
+    Later and earlier steps on the column cannot disclose more of it.
     """
     found: dict[str, Fraction] = {}
     for one in facts:
