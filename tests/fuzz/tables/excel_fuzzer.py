@@ -24,7 +24,7 @@ KINDS = ("whole", "decimal", "text", "truth", "day", "moment", "clock", "mixed")
 LETTERS = "ab1 é日=#_x0041_\n<>&'\""
 MARKS = tuple(mark.encode() for mark in (
     "<", ">", "&", "&amp;", '"', "</c>", "<v>", "</v>", "<row>", "</row>", '<c r="A1">', '<c r="ZZZ9999999">',
-    "<v>1</v>", "<v>1e400</v>",
+    '<c r="XFD1048576"><v>1</v></c>', "<v>1</v>", "<v>1e400</v>",
     "<v>-1</v>", "<v>99999999</v>", "<v>NaN</v>", 't="s"', 't="b"', 't="e"', 't="d"', 't="str"',
     's="1"', 's="99999"', 'r="0"', "1", "-", "_x0041_",
     "<f>1+1</f>", "&#0;", "&#xD800;",
