@@ -29,7 +29,7 @@ RECIPE = oboro.Recipe(
 
 @pytest.fixture
 def delta(tmp_path: Path) -> Callable[[str], str]:
-    pytest.importorskip("deltalake", reason="oboro[delta] is not installed: 130 MB are not in the lock of the tests")
+    pytest.importorskip("deltalake", reason="oboro[delta] is not installed")
     return lambda name: f"delta:///{tmp_path}/{name}"
 
 
