@@ -40,6 +40,16 @@ A privacy promise does not hold. Nothing was written.
 .B 2
 Bad usage or bad input.
 .TP
+.B 75
+Only
+.BR "oboro stream" :
+a fault that may pass, such as a broker that is away for longer than its patience, or a full disk. Start it again.
+.TP
+.B 78
+Only
+.BR "oboro stream" :
+refused for good, such as a state or an output that does not fit, or a broker that does not let it in.
+.TP
 .B 141
 Whoever read the output stopped reading.
 .SH ENVIRONMENT
@@ -52,6 +62,12 @@ The folder for compiled kernels.
 .TP
 .B OBORO_SHOW_VALUES
 1: errors show the values of the data that they speak of.
+.TP
+.BR OBORO_LISTEN_TOKEN ", " OBORO_LISTEN_TOKEN_FILE
+The bearer token for /metrics of a service, or the file with it.
+.TP
+.BR OBORO_LISTEN_CERT ", " OBORO_LISTEN_KEY
+Files of a certificate and its key: a service then answers by HTTPS.
 .PP
 Keys and seeds are read from the variables that a recipe names (key_env, seed_env).
 .SH EXAMPLES

@@ -12,6 +12,8 @@ OboroError                  everything that oboro raises on purpose
 └── PromiseError            a privacy promise does not hold, so nothing is released    exit code 1
     └── SingledOutError     … because columns that no promise covers single somebody out
 
+A stream that runs ends with 75 where the fault is `transient`, and with 78 where it is not (`oboro.stream.exit_codes`).
+
 A message says what was wrong, what is allowed and what came, and ends with the way out. It is an id with values
 (`oboro.text.Message`): `str(error)` is English, `error.say("ja")` Japanese. Logs keep messages, so these give the kind and the
 place of an offending value; `error.show()` gives the value itself, and no other value of the data (`oboro.text.raw_values`).
@@ -20,7 +22,7 @@ place of an offending value; `error.show()` gives the value itself, and no other
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 __all__ = [
     "BrokerError",
@@ -52,11 +54,14 @@ class Sayable(Protocol):
 class OboroError(Exception):
     """Everything that oboro raises on purpose."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code: int = 2
+    transient: bool = False
 
-    def __init__(self, words: Sayable | str) -> None:
+    def __init__(self, words: Sayable | str, *, transient: bool = False) -> None:
         super().__init__(words)
         self.words = words
+        if transient:  # the same may succeed later, with nothing changed here
+            self.transient = True
 
     def say(self, lang: str = "en") -> str:
         """What went wrong, in one language; text that somebody else wrote stays as it is."""
@@ -86,6 +91,8 @@ class FileError(InputError):
 class BrokerError(InputError):
     """A broker is away: what was asked may or may not have been done, and asking again is safe."""
 
+    transient = True
+
 
 class ConflictError(InputError):
     """The output of a stream holds what its state does not know: somebody else writes there, or the state is an older one."""
@@ -102,7 +109,7 @@ class HierarchyError(InputError):
 class PromiseError(OboroError):
     """A privacy promise does not hold; nothing is released."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code = 1
 
 
 class SingledOutError(PromiseError):

@@ -45,7 +45,7 @@ def _judge_words(command: Command, life: Life) -> Iterator[tuple[str, str]]:
             yield "said wrongly", life.said[-500:]
     if CANARY in life.said:
         yield "raw values", f"in a message: {life.said[:200]}"
-    if life.code not in (0, 2, 141) and life.code >= 0:
+    if life.code not in (0, 2, 75, 78, 141) and life.code >= 0:
         yield "said wrongly", f"exit code {life.code}: {life.said[-300:]}"
 
 

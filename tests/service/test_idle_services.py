@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,30 @@ def test_an_idle_service_gives_up_after_its_patience(tmp_path: Path) -> None:
         door.shut()
         with pytest.raises(BrokerError, match="redis"):
             one.until(lambda: False)
+
+
+def test_letters_of_records_that_are_handed_over_again_have_one_id(broker: LocalBroker, tmp_path: Path) -> None:
+    """The broker was not answered, so it hands them over in the next life, at other positions."""
+    if broker.once:
+        pytest.skip("nothing is handed over again")
+    bad, letters = [b"none", b"[]", b"{}"], tmp_path / "dead"
+
+    def life(first: bool) -> None:
+        given: dict[str, Any] = {"id": "note", "state": tmp_path / "state", "dead_letters": str(letters), "once": False}
+        if first and not broker.forgets:
+            broker.send("AGAIN", bad)
+        made = service(broker.place("AGAIN"), broker.place("OUT"), **given)
+        made.source.confirm = lambda position: None  # type: ignore[method-assign]
+        one = Running(made)
+        one.until(lambda: made.watch.ready)
+        if first and broker.forgets:
+            broker.send("AGAIN", bad)
+        one.until(lambda: made.watch.dead_letters == len(bad))
+        one.end()
+
+    for first in (True, False):
+        assert ended(forked(partial(life, first))) == 0  # a client of MQTT has threads, which a fork would lose
+    found = [json.loads(line) for line in letters.read_text().splitlines()]
+    assert len({one["position"] for one in found}) == 2 * len(bad)
+    assert [one["id"] for one in found[: len(bad)]] == [one["id"] for one in found[len(bad) :]]
+    assert len({one["id"] for one in found}) == len(bad)

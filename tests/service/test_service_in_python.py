@@ -10,6 +10,7 @@ import struct
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 import warnings
 from collections.abc import Coroutine, Iterator
@@ -54,6 +55,24 @@ def test_async_for(broker: LocalBroker, tmp_path: Path) -> None:
     found = in_a_thread(collect())
     assert [one["note"] for one in found] == [row["note"] for row in ROWS]
     assert [json.loads(body) for _, body in broker.held("OUT")] == found
+
+
+def test_async_for_with_a_page_for_machines(broker: LocalBroker, tmp_path: Path) -> None:
+    """The address was taken and nobody listened there."""
+    port, given = free_port(), {"state": tmp_path / "state", "once": True}
+
+    def live() -> bool:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/live", timeout=5) as answer:
+            return bool(answer.status == 200)
+
+    async def collect() -> list[bool]:
+        stream = Recipe(**RECIPE).stream()
+        served = stream.serve(broker.place("PEOPLE"), broker.place("SEEN"), listen=f"127.0.0.1:{port}", **given)
+        return [live() async for released in served if released["note"] < 3]
+
+    assert in_a_thread(collect()) == [True] * 3
+    with pytest.raises(urllib.error.URLError):
+        live()
 
 
 def test_async_for_in_avro(broker: LocalBroker, tmp_path: Path) -> None:

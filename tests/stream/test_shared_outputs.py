@@ -72,9 +72,16 @@ def test_of_two_tables_the_last_one_wins_whole(tmp_path: Path) -> None:
 
 def test_a_file_that_a_stream_made_meanwhile_is_not_replaced(tmp_path: Path, stop: StopRequest) -> None:
     place = tmp_path / "out.ndjson"
-    with pytest.raises(FileError, match="is writing it"), atomic(place) as file:
-        file.write(b"a table")
-        stream = StreamOutput(str(place), stop)
+    made = []
+
+    def write_a_table() -> None:
+        with atomic(place) as file:
+            file.write(b"a table")
+            made.append(StreamOutput(str(place), stop))
+
+    with pytest.raises(FileError, match="is writing it"):
+        write_a_table()
+    stream = made[0]
     stream.write(LINE)
     stream.close()
     assert place.read_bytes() == LINE

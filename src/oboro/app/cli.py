@@ -1,7 +1,8 @@
 """The command line: it translates strings into a recipe and shows what came of it.
 
 Progress and messages go to stderr, data to stdout. Exit codes: 0 done, 1 a privacy promise does not hold, 2 bad usage or input,
-141 whoever read the output stopped reading.
+75 and 78 a stream that
+ran and met a fault that may pass or a refusal that stays (`oboro.stream.exit_codes`), 141 whoever read the output stopped reading.
 """
 
 from __future__ import annotations

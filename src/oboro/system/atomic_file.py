@@ -16,10 +16,21 @@ from oboro.system.private_file import LOCKS_LET_READ
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["ASIDE", "STDOUT", "atomic", "check_free", "check_place", "check_unused", "put_aside", "why_unwritable"]
+__all__ = [
+    "ASIDE",
+    "STDOUT",
+    "atomic",
+    "check_free",
+    "check_place",
+    "check_unused",
+    "is_transient",
+    "put_aside",
+    "why_unwritable",
+]
 
 STDOUT = "-"
 ASIDE = ".oboro-before"  # behind the name of a list that is being replaced together with what it is a list of
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 UNWRITABLE = {
     errno.ENOSPC: Message("error_system.unwritable.enospc"),
     errno.EDQUOT: Message("error_system.unwritable.edquot"),
@@ -94,7 +105,7 @@ def _held(target: Path) -> Iterator[None]:
     try:
         descriptor = share_file(target)
     except BlockingIOError:
-        raise FileError(Message("error_system.in_use", path=str(target))) from None
+        raise FileError(Message("error_system.in_use", path=str(target)), transient=True) from None
     try:
         yield
     finally:
@@ -157,7 +168,13 @@ def _writable(path: str | Path) -> Iterator[None]:
         why = Message("error_os.name")
         raise FileError(Message("error_system.cannot_be_written", path=str(path), why=why)) from None
     except OSError as problem:
-        raise FileError(Message("error_system.cannot_be_written", path=path, why=why_unwritable(problem))) from None
+        said = Message("error_system.cannot_be_written", path=path, why=why_unwritable(problem))
+        raise FileError(said, transient=is_transient(problem)) from None
+
+
+def is_transient(problem: OSError) -> bool:
+    """Whether the system may write the file later: there is no room for it now."""
+    return problem.errno in NO_ROOM
 
 
 def why_unwritable(problem: OSError) -> Words:

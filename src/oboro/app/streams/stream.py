@@ -35,6 +35,7 @@ class ServiceOptions:
     snapshots: str | None = None
     lease: float | None = None
     listen: str | None = None
+    live_within: float | None = None
     log: str | None = None
 
 
@@ -78,6 +79,9 @@ def stream(
     Example: `oboro stream --recipe recipe.yaml --state state < people.ndjson > released.ndjson`
 
     Between brokers: `oboro stream --recipe recipe.yaml --from nats://HOST/PEOPLE --to nats://HOST/RELEASED --state state`
+
+    Exit codes: 0 done; 1 a privacy promise does not hold; 2 bad usage or input; 75 a fault that may pass (a broker is away, the
+    disk is full): start it again; 78 refused for good (the state or the output does not fit, a broker does not let it in).
     """
     from oboro.errors import UsageError
     from oboro.recipe.recipe import Recipe

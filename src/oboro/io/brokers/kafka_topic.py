@@ -209,6 +209,10 @@ class KafkaSource:
         body = message.value() or b""
         return body if self._asked is None else self._asked.put_in(body, message.key(), dict(message.headers() or ()))
 
+    def message_id(self, position: str) -> str | None:
+        """Return the position: it stays."""
+        return position
+
     def confirm(self, position: str) -> None:
         """Nothing to acknowledge."""
 

@@ -169,6 +169,10 @@ class MqttSource(LinkedEnd):
                 self.link.held()
         return found
 
+    def message_id(self, position: str) -> str | None:
+        """Return None: a packet identifier is of one connection only."""
+        return None
+
     def confirm(self, position: str) -> None:
         """Acknowledge all up to here."""
         client, until = self.link.held(), int(position)

@@ -224,6 +224,10 @@ class NatsSource(LinkedEnd):
         moment = parts[base + 2]
         return message.data, f"{parts[base]}@{moment}", int(moment) / 1e9
 
+    def message_id(self, position: str) -> str | None:
+        """Return the position: it stays."""
+        return position
+
     def confirm(self, position: str) -> None:
         """Nothing to acknowledge."""
 

@@ -147,15 +147,16 @@ class RabbitmqSource(LinkedEnd):
 
     def __init__(self, address: BrokerAddress) -> None:
         self.link: RabbitmqLink = RabbitmqLink(address)
-        self._came: deque[tuple[int, int | None, bytes]] = deque()
+        self._came: deque[tuple[int, int | None, str | None, bytes]] = deque()
         self._unconfirmed: deque[tuple[int, int]] = deque()
+        self._ids: dict[int, str] = {}  # of unconfirmed messages, by their numbers
         self._count = 0  # how many were taken; of a stream, the next offset
         self._stream = False
         self.whole = False
 
     def open(self, after: str | None) -> None:
         """Take what the queue holds; what was not acknowledged comes again. A stream goes on where it was read to."""
-        self._came, self._unconfirmed = deque(), deque()
+        self._came, self._unconfirmed, self._ids = deque(), deque(), {}
         known, self._count = int(after or 0), max(self._count, int(after or 0))
         self.link.connect()
         self.link.there()
@@ -180,7 +181,8 @@ class RabbitmqSource(LinkedEnd):
         self.link.ask(lambda: channel.basic_qos(prefetch_count=AHEAD))
 
         def take(_: Any, how: Any, properties: Any, body: bytes) -> None:
-            came.append((how.delivery_tag, (properties.headers or {}).get(OFFSET), body))
+            offset, id = (properties.headers or {}).get(OFFSET), properties.message_id
+            came.append((how.delivery_tag, offset, id, body))
 
         channel.add_on_cancel_callback(self._cancelled)
         self.link.ask(lambda: channel.basic_consume(self.link.queue, take, arguments=more))
@@ -205,11 +207,13 @@ class RabbitmqSource(LinkedEnd):
         self.link.tend(0.0 if self._came else wait)
         found: list[tuple[bytes, str, float]] = []
         while self._came and len(found) < most:
-            tag, offset, body = self._came.popleft()
+            tag, offset, id, body = self._came.popleft()
             if offset is not None:
                 self._check_kept(int(offset))
             self._count += 1
             self._unconfirmed.append((self._count, tag))
+            if id:
+                self._ids[self._count] = str(id)
             found.append((body, str(self._count), time.time()))
         return found
 
@@ -219,11 +223,16 @@ class RabbitmqSource(LinkedEnd):
             raise FileError(Message("error_broker.gone", place=self.link.address.place, count=offset - self._count))
         self._count = offset
 
+    def message_id(self, position: str) -> str | None:
+        """Return the offset in a stream; in a queue the `message_id` that the producer gave, if it did."""
+        return position if self._stream else self._ids.get(int(position or 0))
+
     def confirm(self, position: str) -> None:
         """Acknowledge all up to here."""
         channel, until, tag = self.link.held(), int(position), 0
         while self._unconfirmed and self._unconfirmed[0][0] <= until:
-            tag = self._unconfirmed.popleft()[1]
+            number, tag = self._unconfirmed.popleft()
+            self._ids.pop(number, None)
         if tag:
             self.link.ask(lambda: channel.basic_ack(tag, multiple=True))
 

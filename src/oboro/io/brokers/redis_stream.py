@@ -278,6 +278,10 @@ class RedisSource(LinkedEnd):
             return fields[1] if fields[0] == self._field else b""
         return dict(zip(fields[::2], fields[1::2], strict=True)).get(self._field) or b""
 
+    def message_id(self, position: str) -> str | None:
+        """Return the position: it stays."""
+        return position
+
     def confirm(self, position: str) -> None:
         """Nothing to acknowledge."""
 

@@ -12,6 +12,7 @@ from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.recipe.stream_plan import StreamOptions
 from oboro.stream.runner.endpoints import StopRequest
 from oboro.stream.service.deciding import Decided
+from oboro.stream.service.health_page import health_page, listen_secrets
 from oboro.stream.service.watching import Watch
 
 if TYPE_CHECKING:
@@ -28,10 +29,13 @@ async def served(
     """The records that were published, one by one; the service ends with the iteration."""
     given = ServiceSettings.load(None, {"recipe": ".", **options.given, **settings, "from": source, "to": sink})
     stop, watch = StopRequest(), Watch()
+    watch.live_within = given.live_within
     with ExitStack() as refused:
         refused.callback(stop.close)
+        if given.listen is not None:
+            refused.enter_context(health_page(given.listen, watch, *listen_secrets()))
         service = make_service(recipe, given, watch=watch, stop=stop)
-        refused.pop_all()  # it closes what is its own when it has run
+        opened = refused.pop_all()
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes | None](AHEAD)
     decode = service.forms[1].decode
 
@@ -54,3 +58,4 @@ async def served(
             with suppress(asyncio.QueueEmpty):
                 queue.get_nowait()
             await asyncio.sleep(0.01)
+        opened.close()

@@ -14,11 +14,12 @@ from oboro.io.brokers.brokers import broker_of, open_place
 from oboro.recipe.service.partition_price import check_key, expected_price, measured_price
 from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.recipe.stream_plan import anonymizer, cautions_of_stream, pseudonyms
+from oboro.stream.exit_codes import stream_exit_codes
 from oboro.stream.runner.endpoints import StopRequest
 from oboro.stream.service.bodies import body_form
 from oboro.stream.service.deciding import BodyForm, Decider
 from oboro.stream.service.ends import RecordSink, RecordSource
-from oboro.stream.service.health_page import health_page
+from oboro.stream.service.health_page import health_page, listen_secrets
 from oboro.stream.service.plain_ends import FileSink, LineSource, NoSink, PipeSink
 from oboro.stream.service.record_ids import RecordIds
 from oboro.stream.service.service import Service
@@ -148,8 +149,10 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
     with ExitStack() as opened:
         opened.callback(stop.close)
         opened.enter_context(stop.listening())
+        opened.enter_context(stream_exit_codes(refusals=False))
+        watch.live_within = settings.live_within
         if settings.listen is not None:
-            opened.enter_context(health_page(settings.listen, watch))
+            opened.enter_context(health_page(settings.listen, watch, *listen_secrets()))
         recipe = Recipe.load(settings.recipe)
         service = make_service(recipe, settings, dry=dry, lang=lang, watch=watch, stop=stop)
         for said in cautions_of_stream(recipe, settings.decide):

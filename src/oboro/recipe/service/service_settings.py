@@ -15,6 +15,7 @@ from oboro.recipe.loading import content_of, text_of
 from oboro.recipe.stream_plan import StreamOptions
 from oboro.stream.service.partition import Partition
 from oboro.stream.service.service_plan import ServicePlan
+from oboro.stream.service.watching import LIVE_WITHIN
 from oboro.table.parameters import Parameters
 from oboro.text import Message
 from oboro.text.pydantic_words import complaint, no_such_key
@@ -104,6 +105,8 @@ class ServiceSettings(Parameters):
     """Which part of the stream this process serves; `{partition}` in places stands for its number."""
     listen: str | None = None
     """HOST:PORT for /metrics, /health/live and /health/ready."""
+    live_within: float = Field(default=LIVE_WITHIN, gt=0)
+    """Seconds in which the loop must turn once; otherwise /health/live fails."""
     log: Literal["text", "json"] = "text"
     """How the log is written."""
     decide: StreamOptions = Field(default=StreamOptions(), alias=GATHERED)

@@ -36,6 +36,7 @@ __all__ = [
     "form_of",
     "joined_objects",
     "none_twice",
+    "reason_code",
 ]
 
 Format = Literal["ndjson", "csv"]
@@ -51,6 +52,15 @@ class BadRecord(InputError):
     def __init__(self, why: str, **values: Any) -> None:
         super().__init__(Message(f"error_stream.letter.{why}", **values))
         self.why = why
+
+
+def reason_code(error: InputError) -> str:
+    """Return the short name of a reason, the same in every language: for counts.
+
+    >>> reason_code(BadRecord("not_json", at=3))
+    'not_json'
+    """
+    return error.words.id.rpartition(".")[2] if isinstance(error.words, Message) else "other"
 
 
 def _check_length(line: bytes) -> None:

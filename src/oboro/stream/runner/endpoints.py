@@ -10,6 +10,7 @@ waits for nothing else. There a wish to end is heard when the next block of stan
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import signal
@@ -26,7 +27,7 @@ from typing import Any
 
 from oboro.errors import FileError, UsageError
 from oboro.stream.runner.producers import Producers
-from oboro.system.atomic_file import why_unwritable
+from oboro.system.atomic_file import is_transient, why_unwritable
 from oboro.system.drafts import is_named
 from oboro.system.private_file import LOCKS_LET_READ, hold_output, open_private, release_output
 from oboro.text import Message
@@ -265,13 +266,12 @@ class StreamOutput:
             try:
                 opened = open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             except OSError as error:
-                why = why_unwritable(error)
-                raise FileError(Message("error_stream.cannot_write", place=self.place, why=why)) from None
+                raise self._unwritable(error) from None
             if not _is_plain(opened):
                 return opened
             if not hold_output(opened):
                 os.close(opened)
-                raise FileError(Message("error_stream.output_in_use", place=self.place))
+                raise FileError(Message("error_stream.output_in_use", place=self.place), transient=True)
             if not LOCKS_LET_READ or is_named(Path(os.path.realpath(self.place)), opened):
                 return opened
             os.close(opened)  # another process replaced it in the moment before it was held
@@ -292,13 +292,22 @@ class StreamOutput:
                 some = view if self.is_file else view[:4096]
                 count = self._connection.send(some) if self._connection else os.write(self._file, some)
             except (BrokenPipeError, ConnectionError):
-                raise FileError(Message("error_stream.reader_gone", place=self.place)) from None
+                raise FileError(
+                    Message("error_stream.reader_gone", place=self.place), transient=self._is_socket
+                ) from None
             except OSError as error:
-                why = why_unwritable(error)
-                raise FileError(Message("error_stream.cannot_write", place=self.place, why=why)) from None
+                raise self._unwritable(error) from None
             self.written += count
             view = view[count:]
         return True
+
+    @property
+    def _is_socket(self) -> bool:
+        return self._connection is not None
+
+    def _unwritable(self, error: OSError) -> FileError:
+        said = Message("error_stream.cannot_write", place=self.place, why=why_unwritable(error))
+        return FileError(said, transient=is_transient(error))
 
     def sync(self) -> None:
         """Wait until a file is on its disk."""
@@ -348,7 +357,8 @@ def _connect(place: str) -> socket.socket:
         connection.close()
         if not isinstance(error, OSError):  # a name that no host and no file has
             raise UsageError(Message("error_stream.no_address", place=place)) from None
-        raise FileError(Message("error_stream.cannot_connect", place=place, why=os_reason(error))) from None
+        said = Message("error_stream.cannot_connect", place=place, why=os_reason(error))
+        raise FileError(said, transient=not isinstance(error, socket.gaierror)) from None
     return connection
 
 
@@ -366,7 +376,8 @@ def _listen(place: str) -> socket.socket:
         server.close()
         if not isinstance(error, OSError):
             raise UsageError(Message("error_stream.no_address", place=place)) from None
-        raise FileError(Message("error_stream.cannot_listen", place=place, why=os_reason(error))) from None
+        said = Message("error_stream.cannot_listen", place=place, why=os_reason(error))
+        raise FileError(said, transient=error.errno == errno.EADDRINUSE) from None
     return server
 
 

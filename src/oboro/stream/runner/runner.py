@@ -18,6 +18,7 @@ import numpy as np
 
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
+from oboro.stream.exit_codes import stream_exit_codes
 from oboro.stream.runner.codecs import CsvCodec, Format, NdjsonCodec, codec, encode_json, form_of
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput, paced
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
@@ -99,7 +100,7 @@ class Runner:
 
     def run(self) -> dict[str, Any]:
         """Until the input ends or somebody asks to stop; the metrics of this run."""
-        with self.stop.listening(), ExitStack() as self._opened:
+        with stream_exit_codes(refusals=False), self.stop.listening(), ExitStack() as self._opened:
             self._opened.callback(self.stop.close)
             with ExitStack() as refused:  # a start that is refused leaves no empty file behind
                 self._open(refused)
@@ -118,14 +119,17 @@ class Runner:
         refused.callback(self.dead.withdraw)
         form = plan.form or form_of(plan.source)
         known = self.folder is not None and self.folder.snapshot.exists()
-        self.anonymizer = self._keep(self._restored() if known else self._make())
+        with stream_exit_codes():
+            restored = self._restored() if known else None
+        self.anonymizer = self._keep(restored or self._make())
         self.input = self._input(form)
         output_form = plan.output_form or (form if plan.target == "-" else form_of(plan.target, form))
         self.output = codec(output_form, excel_safe=plan.excel_safe, delimiter=self.at.delimiter)
         self._json = isinstance(self.input, NdjsonCodec) and isinstance(self.output, NdjsonCodec)
         self.blocks = LineBlocks(self.input, plan.longest_line)
         if known:
-            self._replay()
+            with stream_exit_codes():
+                self._replay()
         else:
             self._start()
         self._first, self._released_before = self.anonymizer.records, self.at.released
@@ -135,7 +139,8 @@ class Runner:
             self.source.producers.ends = self.input.ends
         resume = plan.resume or ("continue" if self.source.is_socket else "replay")
         if resume == "replay" and self.at.taken:
-            self._check_input()
+            with stream_exit_codes():
+                self._check_input()
             self.source.skip(self.at.taken - self.at.origin)
         elif self.at.taken:
             self.at.origin = self.at.taken

@@ -22,7 +22,7 @@ from typing import BinaryIO, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from oboro.errors import FileError
-from oboro.system.atomic_file import why_unwritable
+from oboro.system.atomic_file import is_transient, why_unwritable
 from oboro.system.drafts import sweep, tell
 from oboro.system.private_file import FileLock, open_private
 from oboro.system.trusted_folder import mend_private
@@ -104,7 +104,7 @@ class StateFolder(Generic[E]):
             _make_private(path)
             self._lock = FileLock(path / "lock")
         except BlockingIOError:
-            raise FileError(Message("error_stream.state_in_use", path=path)) from None
+            raise FileError(Message("error_stream.state_in_use", path=path), transient=True) from None
         except OSError as error:
             raise _unwritable(path, error) from None
         sweep(path)  # a snapshot that was not finished holds raw values
@@ -207,7 +207,8 @@ def _opened(path: Path, flags: int) -> FileIO:
 
 
 def _unwritable(path: Path, error: OSError) -> FileError:
-    return FileError(Message("error_stream.cannot_write", place=path, why=why_unwritable(error)))
+    said = Message("error_stream.cannot_write", place=path, why=why_unwritable(error))
+    return FileError(said, transient=is_transient(error))
 
 
 def _check_torn(file: BinaryIO, good: int, kind: type[LogEntry]) -> None:

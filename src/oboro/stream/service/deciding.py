@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Protocol
 
 from oboro.errors import InputError
 from oboro.stream.anonymizer import Anonymizer
-from oboro.stream.runner.codecs import BadRecord, encode_json
+from oboro.stream.runner.codecs import BadRecord, encode_json, reason_code
 from oboro.stream.service.ends import Incoming
+from oboro.stream.service.letter_ids import LetterIds
 from oboro.stream.service.partition import Partition
 from oboro.stream.service.record_ids import RecordIds
 from oboro.text import Message
@@ -56,6 +57,8 @@ class Decided:
     records: int = 0
     repeats: int = 0
     elsewhere: int = 0
+    reasons: list[str] = field(default_factory=list)
+    """The short name of the reason of each letter."""
 
 
 @dataclass
@@ -75,6 +78,7 @@ class Decider:
     """Which records are this process's; the others are passed over."""
     longest: int = 1 << 20
     """Bodies of more bytes are refused."""
+    letter_ids: LetterIds = field(default_factory=lambda: LetterIds(""))
 
     def decide(
         self,
@@ -103,7 +107,11 @@ class Decider:
         if last:
             done.bodies += self.outgoing.encode_all(self.anonymizer.flush(self.now))
         done.records = len(records)
-        done.letters = [self._letter(items[i], letters[i]) for i in sorted(letters)] + self._withheld()
+        done.letters = [self._letter(items[i], letters[i]) for i in sorted(letters)]
+        done.reasons = [reason_code(letters[i]) for i in sorted(letters)]
+        withheld = self._withheld()
+        done.letters += withheld
+        done.reasons += ["in_vain"] * len(withheld)
         return done
 
     @cached_property
@@ -186,7 +194,12 @@ class Decider:
                 start = at
 
     def _letter(self, item: Incoming, reason: InputError) -> bytes:
-        letter: dict[str, Any] = {"position": item[1], "reason": reason.say(self.lang)}
+        letter: dict[str, Any] = {
+            "id": self.letter_ids.id_of(item[1], item[0]),
+            "position": item[1],
+            "code": reason_code(reason),
+            "reason": reason.say(self.lang),
+        }
         if self.raw:
             letter["record"] = item[0].decode(errors="backslashreplace")
         body = encode_json(letter).rstrip(b"\n")
@@ -200,5 +213,9 @@ class Decider:
         if not self.anonymizer.holds:
             return []
         said = Message("error_stream.letter.in_vain").say(self.lang)
-        found = ({"reason": said, **({"record": one} if self.raw else {})} for one in self.anonymizer.withheld())
-        return [encode_json(one).rstrip(b"\n") for one in found]
+        found = []
+        for one in self.anonymizer.withheld():
+            id = self.letter_ids.id_of("", encode_json(one))
+            letter = {"id": id, "code": "in_vain", "reason": said, **({"record": one} if self.raw else {})}
+            found.append(encode_json(letter).rstrip(b"\n"))
+        return found

@@ -47,6 +47,10 @@ class RecordSource(Protocol):
         """What there is, up to so many; empty if nothing came within `wait` seconds; None once the input has ended."""
         ...
 
+    def message_id(self, position: str) -> str | None:
+        """Return the broker's id of an unconfirmed record, the same whenever it is handed over; None where it has none."""
+        ...
+
     def confirm(self, position: str) -> None:
         """All up to here came out and is never asked for again."""
         ...

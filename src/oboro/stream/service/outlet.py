@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from secrets import token_hex
+from typing import Any
 
 from oboro.errors import BrokerError, ConflictError
 from oboro.stream.service.ends import Held, RecordSink
@@ -29,13 +30,23 @@ def publisher(mark: str) -> tuple[str, str]:
 
 
 def same_letter(one: bytes, other: bytes) -> bool:
-    """Whether two dead letters name the same record. Another version may have other words for the reason."""
+    """Whether two dead letters name the same record. Another version may have other words for the reason.
+
+    A letter about a record that waited in vain has no position. Its id may be of a process that keeps no key.
+    """
     if one == other:
         return True
     try:
-        return bool(json.loads(one)["position"] == json.loads(other)["position"])
-    except (ValueError, KeyError, TypeError):
+        first, second = json.loads(one), json.loads(other)
+        if "position" in first or "position" in second:
+            return bool(first["position"] == second["position"])
+        return _without_id(first) == _without_id(second)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _without_id(letter: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in letter.items() if name not in ("id", "code")}
 
 
 class Outlet:

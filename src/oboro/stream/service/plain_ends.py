@@ -81,6 +81,10 @@ class LineSource:
         end = int(position)
         return self._input.line_before(end, self._blocks.most) if self._input.is_file and end else None
 
+    def message_id(self, position: str) -> str | None:
+        """Return the place of a line in its file; what came through a pipe or a socket has none that stays."""
+        return position if self._input.is_file else None
+
     def confirm(self, position: str) -> None:
         """Nobody waits for it."""
 
@@ -160,7 +164,7 @@ class PipeSink(SilentSink):
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """One line each."""
         if not self._output.write(b"".join(body + b"\n" for body in bodies)):
-            raise FileError(Message("error_stream.reader_gone", place=self.place))
+            raise FileError(Message("error_stream.reader_gone", place=self.place), transient=True)
 
     def close(self) -> None:
         """Let go of it."""

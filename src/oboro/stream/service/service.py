@@ -14,13 +14,15 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-from oboro.errors import BrokerError, FileError
+from oboro.errors import BrokerError, ConflictError, FileError
 from oboro.stream.anonymizer import Anonymizer
+from oboro.stream.exit_codes import stream_exit_codes
 from oboro.stream.runner.endpoints import StopRequest
 from oboro.stream.runner.state_folder import StateFolder
 from oboro.stream.service.deciding import BodyForm, Decider
 from oboro.stream.service.ends import Incoming, Lease, RecordSink, RecordSource, Store
 from oboro.stream.service.journal import JournalEntry
+from oboro.stream.service.letter_ids import LetterIds
 from oboro.stream.service.outlet import Outlet, digest, publisher, same_letter
 from oboro.stream.service.record_ids import RecordIds
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
@@ -84,7 +86,7 @@ class Service:
 
     def run(self, own_process: bool = False) -> dict[str, Any]:
         """Until the input ends or somebody asks to stop; counts of this run."""
-        with self.stop.listening(), ExitStack() as self._opened:
+        with stream_exit_codes(), self.stop.listening(), ExitStack() as self._opened:
             self._hold()
             try:
                 self._start()
@@ -132,6 +134,7 @@ class Service:
         self.decider = Decider(
             anonymizer, incoming, outgoing, plan.change, ids, lang, plan.raw_letters, now, plan.part, plan.longest_line
         )
+        self.decider.letter_ids = LetterIds(self.at.letter_key, self.source.message_id, plan.raw_letters)
         self.records = Outlet(self.sink, self.names[1], self.at.stream, self._interrupted)
         self.records.at, self.records.last = self.at.published, self.at.last
         given = "--dead-letters", at.stream, self._interrupted, same_letter, self.records.run
@@ -174,7 +177,7 @@ class Service:
         if again:
             self.watch.say(Message("service.published_again", count=again))
         self._fresh = False
-        if self.letters.elsewhere != self.at.letters_elsewhere:
+        if self.letters.elsewhere != self.at.letters_elsewhere or "letter_key" not in self.decider.anonymizer.extra:
             self._snapshot()
 
     def _adopt(self, held: tuple[int, str, bytes], held_letters: tuple[int, str, bytes]) -> None:
@@ -207,6 +210,7 @@ class Service:
         """A broker did not answer: wait a little longer each time, unless somebody asks to end or it takes too long."""
         if self.stop.asked:
             raise _Stopped
+        self.watch.turn()
         self.watch.interruptions += 1
         self.watch.connected = False
         if not self._away:
@@ -220,9 +224,18 @@ class Service:
     # The loop -----------------------------------------------------------------------------------------------------
 
     def _loop(self) -> None:
+        self.watch.turn(first=True)
+        try:
+            self._rounds()
+        except ConflictError as taken:
+            taken.transient = self.lease is not None  # it stands by when it is started again
+            raise
+
+    def _rounds(self) -> None:
         began, taken = time.monotonic(), 0
         kept = self.source.replays or self.source.repeats  # what was not read is there for the next life, too
         while not (self.stop.asked and kept):
+            self.watch.turn()
             items = self._read()
             if items is None:
                 self._handle([], last=True)
@@ -318,6 +331,7 @@ class Service:
         while outlet.there < end and not self._leads() and self._refresh(outlet) < end:
             if self.stop.asked:
                 raise _Stopped
+            self.watch.turn()
             time.sleep(min(0.05, self.lease.seconds / 10))
 
     def _leads(self) -> bool:
@@ -359,6 +373,7 @@ class Service:
                 return
             if self.watch.leading:
                 self._leads()
+            self.watch.turn()
             time.sleep(min(left, WAIT))
 
     # Snapshots ----------------------------------------------------------------------------------------------------

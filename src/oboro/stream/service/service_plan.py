@@ -8,6 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from oboro.stream.service.letter_ids import new_key
 from oboro.stream.service.partition import Partition
 from oboro.stream.snapshot import KIND
 
@@ -79,5 +80,7 @@ class ServicePosition:
     """A digest of what pseudonyms look like: with another key, one person has two."""
     letters_elsewhere: int = 0
     """How many dead letters went to other places than the one where they go now."""
+    letter_key: str = field(default_factory=new_key)
+    """The key for the ids of dead letters."""
     options: list[str] = field(default_factory=list)
     """The options that a stream between files does not know: with them this state was made."""

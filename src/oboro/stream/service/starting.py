@@ -48,6 +48,7 @@ ADDED = (
     "renamed",
     "letters_elsewhere",
     "options",
+    "letter_key",
 )  # states of earlier versions do not have them
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -14,9 +14,10 @@ from oboro.stream.service.deciding import Decided
 from oboro.stream.service.ends import SilentSink
 from oboro.text import Message
 
-__all__ = ["LoggedLetters", "Watch", "log_line", "to_stderr"]
+__all__ = ["LIVE_WITHIN", "LoggedLetters", "Watch", "log_line", "to_stderr"]
 
 LATENCIES = 4096  # of the latest blocks
+LIVE_WITHIN = 120.0  # seconds; one answer of a broker may take 15, and a block asks for several
 
 
 def log_line(said: Message, level: str, lang: str, as_json: bool) -> str:
@@ -35,7 +36,11 @@ class Watch:
         self._log = log
         self.records = self.released = self.dead_letters = self.repeats = self.blocks = self.interruptions = 0
         self.elsewhere = 0
+        self.reasons: Counter[str] = Counter()
+        """Dead letters by the short name of their reason."""
         self.behind = 0
+        self.live_within = LIVE_WITHIN
+        self._turned: float | None = None
         self.ready, self.connected, self.leading = False, True, True
         self.glance: Callable[[], dict[str, int | None]] = dict
         """What the anonymizer tells of itself."""
@@ -54,12 +59,23 @@ class Watch:
         self.records += count
         self.released += len(done.bodies)
         self.dead_letters += len(done.letters)
+        self.reasons.update(done.reasons)
         self.repeats += done.repeats
         self.elsewhere += done.elsewhere
         self.blocks += 1
         self.latencies.append(seconds)
         for tell in self.told:
             tell(count, done, seconds)
+
+    def turn(self, first: bool = False) -> None:
+        """Note that the loop turns: it has read, decided and published, or waits for a broker. `first`: from now on it does."""
+        if first or self._turned is not None:
+            self._turned = time.monotonic()
+
+    @property
+    def live(self) -> bool:
+        """Whether the loop has turned within `live_within` seconds. Until it begins, a state is restored, which takes its time."""
+        return self._turned is None or time.monotonic() - self._turned < self.live_within
 
     def saved(self) -> None:
         """A snapshot was written now."""
@@ -78,6 +94,7 @@ class Watch:
             "records": self.records,
             "released": self.released,
             "dead_letters": self.dead_letters,
+            "dead_letters_by_reason": dict(sorted(self.reasons.items())),
             "repeats": self.repeats,
             "elsewhere": self.elsewhere,
             "interruptions": self.interruptions,
@@ -106,7 +123,8 @@ class LoggedLetters(SilentSink):
         """A line for each."""
         for body in bodies:
             letter = json.loads(body)
-            said = Message("service.letter", position=letter.get("position", ""), reason=letter["reason"])
+            named = {"position": letter.get("position", ""), "letter": letter["id"], "code": letter["code"]}
+            said = Message("service.letter", **named, reason=letter["reason"])
             self._watch.say(said, "warning")
 
 
