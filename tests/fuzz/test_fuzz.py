@@ -27,6 +27,8 @@ CORPUS = [
 FEW = {
     "csv_table": 80, "csv_broken": 100, "json_lines": 100, "arrow": 60, "parquet": 30, "stream_record": 200, "recipe_text": 30,
     "recipe_objects": 40, "hierarchy": 40, "stream_state": 15, "stream_lines": 15,
+    "arx_project": 60, "sdcmicro_script": 40, "formulas": 100, "nested_values": 30, "arrow_text": 20, "questions": 15, "names": 4,
+    "page": 15, "sdcmicro_long": 3, "long_cells": 6,
 }  # fmt: skip  # others: 10
 
 

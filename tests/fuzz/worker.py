@@ -1,7 +1,8 @@
 """The process that tries cases: it may crash or hang, and whoever started it knows on which case.
 
 It reads orders (`fuzzer seed first count`) from standard input and answers each with a line of JSON. The number of the case that
-it tries stands in a shared file. A case that takes 30 s of computing time, or 120 s of any time, ends the process.
+it tries stands in a shared file. A case that takes 30 s of computing time, or 120 s of any time, ends the process. One
+that asks for 3 GB of memory gets a `MemoryError`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,16 @@ from tests.fuzz.smaller import smaller
 __all__ = ["judged", "main", "scratch"]
 
 SLOW = 1.0  # seconds of computing time
+MEMORY = 3 << 30  # bytes that cases may take beyond what is loaded before the first
 MOST_CPU, MOST_TIME = 30.0, 120.0
 KEPT = 20  # findings of one order that are told in full
+
+
+def _limit_memory() -> None:
+    """Let no case take the memory of the machine: where it asks for more, it gets a `MemoryError`, which is a finding."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
 
 
 def scratch() -> Path:
@@ -110,6 +119,8 @@ def main(shared_file: str) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what oboro prints is no answer of ours
     place = scratch()
+    if Path("/proc/self/statm").exists():
+        _limit_memory()
     with open(shared_file, "r+b") as file, mmap.mmap(file.fileno(), 8) as shared:
         for line in orders:
             name, seed, first, count = line.split()

@@ -305,6 +305,20 @@ def test_odd_questions_about_the_frontier(given: dict[str, object]) -> None:
         list(session.frontier(**given))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "given", [3, "age", None, [1, None], {"age": "1", "sex": 0}, {"age": True}, False, 0.5, [[]], ["k"]]
+)
+def test_odd_demands_and_levels(given: object) -> None:
+    session = oboro.explore({"age": [31, 38, 35, 52] * 3, "sex": ["F", "M"] * 6})
+    with pytest.raises(UsageError):
+        session.look(given)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        session.recipe([] if given is None else given if not isinstance(given, dict) else 1, {"k": 2})  # type: ignore[arg-type]
+    for answer in (session.solve, session.nodes):
+        with pytest.raises(UsageError):
+            answer("k" if given is None else given if not isinstance(given, dict) else {"age": 1})  # type: ignore[arg-type]
+
+
 def test_numbers_of_numpy_are_numbers_for_the_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr(

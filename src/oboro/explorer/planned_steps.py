@@ -55,12 +55,19 @@ def choice_of(plan: Recipe, place: int) -> KAnonymize:
     return step
 
 
+def require_mapping(name: str, given: object) -> None:
+    """Raise a `UsageError` where a parameter that names values by keys is anything else."""
+    if not isinstance(given, Mapping):
+        raise UsageError(Message("error_explorer.not_a_mapping", name=name, kind=type(given).__name__))
+
+
 def technique_of(default: KAnonymize, demands: Mapping[str, Any] | KAnonymize | None) -> KAnonymize:
     """Demands as a step. Parameters are checked as those of a recipe are, and complaints say what is allowed."""
     if demands is None:
         return default
     if isinstance(demands, KAnonymize):
         return demands
+    require_mapping("demands", demands)
     step = Recipe(attributes={}, steps=[{KAnonymize.step: dict(demands)}]).steps[0]
     assert isinstance(step, KAnonymize)
     return step
@@ -70,6 +77,7 @@ def spec_of(name: str, hierarchy: HierarchySpec | Mapping[str, Any]) -> Hierarch
     """A hierarchy as a recipe writes it, checked as that of a recipe is."""
     if isinstance(hierarchy, HierarchySpec):
         return hierarchy
+    require_mapping("hierarchy", hierarchy)
     found = Recipe(attributes={name: {"hierarchy": dict(hierarchy)}}, steps=[]).attributes[name].hierarchy
     assert found is not None
     return found

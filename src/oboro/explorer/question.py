@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,10 +69,17 @@ class Question:
 
     def levels(self, given: Mapping[str, int] | Sequence[int]) -> Levels:
         """Levels by column, or in the order of the columns, as a node; a `UsageError` where they are no node."""
+        if not isinstance(given, Mapping | Sequence) or isinstance(given, str | bytes):
+            raise UsageError(Message("error_explorer.levels_of", names=self.names, given=[repr(given)]))
         named = dict(given) if isinstance(given, Mapping) else dict(zip(self.names, given, strict=False))
         heights = {name: hierarchy.height for name, hierarchy in self.hierarchies.items()}
         if len(given) != len(heights) or set(named) != set(heights):
             raise UsageError(Message("error_explorer.levels_of", names=self.names, given=list(map(str, named))))
+        odd = next((name for name, level in named.items() if not isinstance(level, Integral)), None)
+        if odd is not None:
+            raise UsageError(
+                Message("error_explorer.no_whole_level", column=odd, level=repr(named[odd]), top=heights[odd])
+            )
         wrong = [name for name, level in named.items() if not 0 <= int(level) <= heights[name]]
         if wrong:
             raise UsageError(

@@ -31,6 +31,7 @@ from oboro.explorer.planned_steps import (
     choice_of,
     demands_with_role,
     explored_step,
+    require_mapping,
     role_of,
     spec_of,
     technique_of,
@@ -241,6 +242,9 @@ class Session:
 
         Where classes have levels of their own (`recoding: local`), `levels` does not matter.
         """
+        for name, number in (("start", start), ("n", n)):
+            if not isinstance(number, Integral) or isinstance(number, bool):
+                raise UsageError(Message("error_explorer.not_whole", name=name, given=repr(number)))
         question = self.question(technique_of(self.demands, demands))
         if question.by_running:
             return released_window(question, start, n, self.version)
@@ -302,6 +306,7 @@ class Session:
         """
         technique = technique_of(self.demands, demands)
         if levels is not None:
+            require_mapping("levels", levels)
             technique = technique.model_copy(update={"levels": {name: int(level) for name, level in levels.items()}})
         steps = with_choice(self.plan, self.place, technique)
         changed = self.plan.model_copy(update={"steps": steps})

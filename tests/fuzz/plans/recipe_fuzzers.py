@@ -45,7 +45,8 @@ HIERARCHIES: Sequence[Any] = (
 MARKS = tuple(mark.encode() for mark in (
     ":", ": ", "- ", "\n", "  ", "{", "}", "[", "]", ",", "&a ", "*a", "!", "!!python/object:os.system", "|", ">", "'", '"',
     "#", "%", "@", "\t", "---",
-    "...", "? ", "<<: *a", "null", "~", "1e999", "0x1F", "2020-13-45", "é", "k", "role", "quasi",
+    "!!timestamp ", "!!float ", "!!int ", "!!bool ", "!!binary ", "!!set ", "!!null ", "!!omap ", "!!pairs ", "!x ", "\\0", "\0",
+    '"a\\0.csv"', "{csv: ", "...", "? ", "<<: *a", "null", "~", "1e999", "0x1F", "2020-13-45", "é", "k", "role", "quasi",
 ))  # fmt: skip
 
 
@@ -54,7 +55,8 @@ def _words() -> list[str]:
     fields = [name for one in TECHNIQUES.values() for name in one.model_fields]
     said = ["role", "hierarchy", "weight", "fold", "quasi", "sensitive", "identifier", "other", "seed", "unnamed", "drop",
     "accept", "order",
-            "kept", "person", "together", "earlier", "csv", "star", "origin", "top", "bottom", "edges", "*"]  # fmt: skip
+            "kept", "person", "together", "earlier", "csv", "star", "origin", "top", "bottom", "edges", "*",
+            "a\0.csv", "x" * 9000, "/dev/zero", "."]  # fmt: skip
     return [*PEOPLE, *TECHNIQUES, *fields, *Recipe.model_fields, *said]
 
 

@@ -137,6 +137,7 @@ def check_state(case: Case, place: Path) -> Sequence[str]:
         _accident(files, name, kind, where, seed)
     again = place / "again"
     (again / "state").mkdir(parents=True)
+    (again / "state").chmod(0o700)
     for name, data in files.items():
         (again / name).write_bytes(data)
     done = _run(again, case["mode"])

@@ -96,8 +96,8 @@ class LevelCost:
     def of_suppressed(self, counts: np.ndarray) -> float:
         """What so many suppressed records of each step add."""
         if not self.bits:
-            some = min(counts.size, self.extra.size)  # counts may end before the last step that was suppressed
-            return fsum(counts[:some] * self.extra[:some])
+            steps = min(counts.size, self.extra.size)  # counts may end before the last step that was suppressed
+            return fsum(counts[:steps] * self.extra[:steps])
         some = np.sort(counts[counts > 0]).astype(np.float64)
         total = float(some.sum())
         return 0.0 if total == 0 else max(0.0, self.bits * (total * log2(total) - fsum(some * np.log2(some))))
