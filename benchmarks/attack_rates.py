@@ -18,7 +18,6 @@ import numpy as np
 import oboro
 from oboro.attacks.concealment_linkage import medoid, rerun
 from oboro.attacks.rates import Rate
-from oboro.recipe.evidence import bound_hierarchies
 from oboro.table.dataset import Dataset
 from oboro.verifier.classes import Classes
 
@@ -61,7 +60,7 @@ def release(attributes: dict[str, Any], step: dict[str, Any], seed: int) -> tupl
     held = [name for name in attributes if name != "disease"]
     accept = {"unique_on": held, "because": "attacked on purpose"}
     done = oboro.Recipe(attributes=attributes, steps=[step], accept=accept).run(people)
-    return done.original, done.frame.data, bound_hierarchies(done.original, done.given)
+    return done.original, done.frame.data, done.given.fitting_hierarchies(done.original)
 
 
 def attacked(method: str, attributes: dict[str, Any], step: dict[str, Any]) -> list[dict[str, Any]]:

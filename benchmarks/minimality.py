@@ -26,7 +26,6 @@ from oboro.attacks.minimality import infer_by_minimality
 from oboro.attacks.rates import Rate
 from oboro.errors import PromiseError
 from oboro.measure.key_figures import suppressed_records
-from oboro.recipe.evidence import bound_hierarchies
 from oboro.recipe.release import Release
 from oboro.verifier.classes import Classes
 
@@ -60,7 +59,7 @@ def made(table: pa.Table, **step: object) -> Release | None:
 
 def attacked(release: Release, k: int, homogeneous: bool) -> dict[str, Any]:
     """The rate of the attack and that of its control, how many were suppressed, and the loss."""
-    trees = bound_hierarchies(release.original, release.given)
+    trees = release.given.fitting_hierarchies(release.original)
     tables = release.original, release.frame.data, QUASI, SECRET, trees
     found = infer_by_minimality(*tables, k=k, homogeneous=homogeneous)
     rates = (
