@@ -13,10 +13,8 @@ from oboro.table.dataset import Dataset
 from oboro.table.unencoded_columns import unread_columns
 from oboro.table.value_counts import clean
 from oboro.text import Message
-from oboro.verifier.attained import attained
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
-from oboro.verifier.series.shared_codes import empty_readings, without_empty
 
 if TYPE_CHECKING:
     from oboro.attacks.series.narrowed import Narrowed
@@ -74,7 +72,9 @@ def attack_series(
     """Attack a release together with earlier ones; None where there are none. Without `k`: the k that the release alone has."""
     if not earlier:
         return None
-    from oboro.attacks.series.series_attack import series_attack
+    from oboro.attacks.series.series_attack import series_attack  # most releases have no earlier one
+    from oboro.verifier.attained import attained
+    from oboro.verifier.series.shared_codes import empty_readings, without_empty
 
     tables = list(earlier)
     shown = [name for name in quasi if name in released]
