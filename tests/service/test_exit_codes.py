@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,15 @@ def test_what_another_process_holds_may_be_free_later(folder: Path, more: list[s
     output.close()
     stop.close()
     assert run(folder, *more).code == 0
+
+
+def test_a_port_that_another_process_has_may_be_free_later(folder: Path) -> None:
+    """As while a service is exchanged for a newer one."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert run(folder, "--once", "--listen", address).code == EX_TEMPFAIL
+    assert run(folder, "--once", "--listen", address).code == 0
+    assert run(folder, "--once", "--listen", "nowhere").code == 2
 
 
 @pytest.mark.parametrize("more", [[], AS_SERVICE], ids=["files", "service"])
