@@ -54,3 +54,24 @@ def test_empty_text_is_called_so(tmp_path: Path) -> None:
     with values_shown(False):
         said = Message("error_table.needs_dates", name="d", odd=Raw("", 1), because="").say("en")
     assert "holds an empty text (row 1)" in said
+
+
+def test_the_output_of_a_window_is_said_to_be_one(tmp_path: Path) -> None:
+    """Means of groups do not cover what went in; that is no fault of the record that is found first."""
+    (tmp_path / "recipe.yaml").write_text(
+        "attributes: {d: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]\n", encoding="utf-8"
+    )
+    (tmp_path / "in.ndjson").write_text(
+        "".join(f'{{"d": {n}}}\n' for n in (1, 2, 8, 9, 3, 4, 20, 22)), encoding="utf-8"
+    )
+    places = ["--from", "in.ndjson", "--to", "out.ndjson"]
+    assert call("stream", "-r", "recipe.yaml", *places, "--mode", "window", "--window", "4", cwd=tmp_path).code == 0
+    checked = call("verify", "--stream", "in.ndjson", "out.ndjson", "--recipe", "recipe.yaml", cwd=tmp_path)
+    assert checked.code == 2
+    assert "came out of a window" in checked.err
+    assert "--stream-metrics" in checked.err
+    (tmp_path / "bad.ndjson").write_text(
+        "".join(f'{{"d": {n}}}\n' for n in (1, 2, 8, 9, 3, 5, 20, 22)), encoding="utf-8"
+    )
+    checked = call("verify", "--stream", "in.ndjson", "bad.ndjson", "--recipe", "recipe.yaml", cwd=tmp_path)
+    assert "does not cover its original value" in checked.err

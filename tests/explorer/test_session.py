@@ -248,6 +248,14 @@ def test_the_loss_of_each_column_counts_the_entropy_of_suppressed_records():
     assert any(one.node.suppressed for one in looks if one.node.loss is not None)
 
 
+def test_the_loss_of_each_column_of_a_node_that_suppresses_nobody():
+    session = oboro.explore(people(), recipe())
+    found = session.solve()
+    assert found.best.suppressed == 0
+    seen = session.look(found.levels)
+    assert np.mean(list(seen.column_loss.values())) == pytest.approx(found.loss)
+
+
 def test_a_look_tells_sizes_losses_and_neighbours():
     table = people()
     session = oboro.explore(table, recipe(suppress=0.1))

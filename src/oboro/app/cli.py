@@ -120,7 +120,7 @@ def _send_again(unheard: sys.UnraisableHookArgs) -> None:
 
 
 def _tell(said: Sayable) -> None:
-    print(Message("command.failed", what=said.say(spoken())).say(spoken()), file=sys.stderr)
+    print(Message("command.failed", what=said).say(spoken()), file=sys.stderr)
 
 
 def _fail(what: Sayable, code: int = 2) -> None:

@@ -18,6 +18,7 @@ from oboro.app.options import (
 )
 from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.text import Message
+from oboro.text.printable import printable
 
 if TYPE_CHECKING:
     from oboro.recipe.preparing.column_hierarchy import ColumnHierarchy
@@ -81,7 +82,7 @@ def _show(found: ColumnHierarchy, terminal: Any) -> None:
     table.add_column(_said("examples"), overflow="fold")
     for level in found.levels:
         examples = "  ".join(
-            f"{_said('missing') if label is None else label} ({count})" for label, count in level.examples
+            f"{_said('missing') if label is None else printable(label)} ({count})" for label, count in level.examples
         )
         counts = (level.level, level.labels, level.smallest, f"{level.median:g}", level.largest)
         table.add_row(*[str(count) for count in counts], Text(examples))  # labels may look like markup

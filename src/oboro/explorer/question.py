@@ -118,8 +118,8 @@ class Question:
             return None
         for a, (name, level) in enumerate(zip(self.names, levels, strict=True)):
             one, codes = loss.costs[a][level], self.problem.columns[a].codes
-            held = np.zeros(0, dtype=np.int64) if gone is None else np.bincount(one.step[codes[gone]])
-            out[name] = one.base + one.of_suppressed(held)
+            steps = np.zeros(0, dtype=np.int64) if gone is None else one.step[codes[gone]]
+            out[name] = one.base + one.of_suppressed(np.bincount(steps, minlength=one.extra.size))
         return out
 
     @property

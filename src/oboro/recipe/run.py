@@ -29,12 +29,12 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.named_columns import names_shown
+from oboro.table.named_columns import names_known, names_shown
 from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.text import Message
+from oboro.text import Message, Raw
 from oboro.text.progress import READING, Progress, silent
 from oboro.verifier.promise_check import Promise, verify_promises
 
@@ -269,19 +269,19 @@ def _hierarchies_coming(recipe: Recipe) -> Coming:
     return coming
 
 
-def admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
-    """The table with the columns that the recipe knows, and its schema."""
-    attributes = recipe.columns
+def admitted(recipe: Recipe, data: Dataset, *, unread: bool = False) -> tuple[Dataset, Schema]:
+    """The table with the columns that the recipe knows, and its schema. `unread`: nobody knows yet how many rows it has."""
+    attributes, header = recipe.columns, list(data) if unread else data
     if not attributes.keys() <= data.columns.keys():
         unknown = [name for name in attributes if name not in data]
         raise ColumnError(
-            Message("error_recipe.unknown_columns", unknown=unknown, columns=names_shown(data, attributes))
+            Message("error_recipe.unknown_columns", unknown=unknown, columns=names_shown(header, attributes))
         )
     if recipe.unnamed == "error" and not data.columns.keys() <= attributes.keys():
         unnamed = [name for name in data if name not in attributes]
-        raise ColumnError(
-            Message("error_recipe.unnamed_columns", unnamed=names_shown(unnamed, unnamed if attributes else ()))
-        )
+        known = names_known(header, attributes)
+        shown = unnamed if known else [Raw(name) for name in unnamed]
+        raise ColumnError(Message("error_recipe.unnamed_columns", unnamed=shown))
     if recipe.unnamed == "drop":
         data = data.select([name for name in data if name in attributes])
     given = dict.fromkeys(data, Attribute()) | attributes
@@ -290,7 +290,7 @@ def admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
 
 def check_names(recipe: Recipe, names: Sequence[str]) -> None:
     """Before any row is read: raise where a recipe cannot be done to a table with these columns."""
-    _, given = admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0))
+    _, given = admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0), unread=True)
     if recipe.accept:
         from oboro.disclosure.accept import check_accept
 

@@ -12,7 +12,7 @@ import numpy as np
 from oboro.errors import ColumnError, FileError, InputError, RecipeError, UsageError
 from oboro.recipe.stream_plan import diversity, goal
 from oboro.stream.service.partition import Partition
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 from oboro.verifier.stream_check import verify_stream
@@ -103,6 +103,8 @@ def verify_records(
     lacking = [one for one in shown if one not in released or one not in original]
     for name in [*lacking, *([person] if person and person not in original else [])]:
         raise ColumnError(Message("error_recipe.stream_lacks", name=name))
+    if _of_window(original, released, chosen, least_k):
+        raise UsageError(Message("error_recipe.stream_of_window", k=least_k))
     return verify_stream(
         _records(original, [*shown, *([person] if person else [])]),
         _records(released, shown),
@@ -114,6 +116,23 @@ def verify_records(
         sensitive=secret,
         l=least,
     )
+
+
+def _of_window(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> bool:
+    """Return whether records came out of a window: numbers that never went in, each combination of them k times or more.
+
+    A window publishes the means of groups; a stream without delay publishes original values, labels and `*`.
+    """
+    if not released.rows or released.rows > MOST:
+        return False
+    strange = [name for name in quasi if released[name].kind.numeric and original[name].kind.numeric]
+    strange = [name for name in strange if not np.isin(_line(released[name], name), _line(original[name], name)).all()]
+    return bool(strange) and verify_window(_records(released, quasi), attributes=quasi, k=k).holds
+
+
+def _line(column: Column, name: str) -> np.ndarray:
+    numbers = column.numbers(name)
+    return np.asarray(numbers[~np.isnan(numbers)])
 
 
 def part_of(original: Dataset, text: str) -> Dataset:

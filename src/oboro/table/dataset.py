@@ -312,9 +312,7 @@ class Dataset:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self:
-            raise ColumnError(
-                Message("error_table.no_column", name=name, columns=names_shown(self.columns, [str(name)]))
-            )
+            raise ColumnError(Message("error_table.no_column", name=name, columns=names_shown(self, [str(name)])))
         return self.columns[name]
 
     def replace(self, **columns: Column) -> Dataset:

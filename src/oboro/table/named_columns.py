@@ -14,6 +14,7 @@ __all__ = [
     "Names",
     "named_by_place",
     "named_columns",
+    "names_known",
     "names_shown",
     "require_few_columns",
     "require_in_both",
@@ -51,18 +52,50 @@ def require_few_columns(path: str, count: int) -> None:
 def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[Raw]:
     """The names of a table's columns for a message that says which of those asked for are not there.
 
-    The first line of a file without a header is somebody's record. It is known to be a header where it has a name that was asked
-    for, or one nearly so written; else its cells are values of the data.
+    The first line of a file without a header is somebody's record (`names_known`); then its cells are values of the data.
 
     >>> names_shown(["age", "sex"], ["Age"]), [one.kind for one in names_shown(["Ann", "31"], ["age"])]
     (['age', 'sex'], ['text', 'number'])
     """
+    known = names_known(names, asked)
+    return list(names) if known else [Raw(name) for name in names]
+
+
+def names_known(names: Iterable[str], asked: Iterable[str]) -> bool:
+    """Return whether names of a table's columns are a header for certain, by those that were asked for.
+
+    They are where one was asked for, or is nearly so written. They are not where the line end after the header may be lost, so that
+    the first record's values are in it: where a table has no rows and names that nobody asked for, where one of these looks like a
+    number or a date (and none that was asked for does), or begins with a name that was asked for and is missing.
+
+    >>> names_known(["name", "age", "zipAnn", "31", "12345"], ["name", "age"]), names_known(["name", "zipAnn"], ["name", "zip"])
+    (False, False)
+    >>> names_known(["year", "2024", "2025"], ["year", "2024"])
+    True
+    """
     from difflib import get_close_matches
 
-    names, asked = list(names), list(map(str, asked))
+    rows, names, asked = getattr(names, "rows", None), list(names), list(map(str, asked))
     folded = [name.casefold() for name in names]
-    header = any(name in names or get_close_matches(name.casefold(), folded, n=1, cutoff=0.75) for name in asked)
-    return names if header else [Raw(name) for name in names]
+    if not any(name in names or get_close_matches(name.casefold(), folded, n=1, cutoff=0.75) for name in asked):
+        return False
+    others = set(names) - set(asked)
+    if rows == 0 and others:
+        return False
+    if not any(LOOKS_LIKE_DATA.fullmatch(name) for name in asked) and any(map(_like_data, others)):
+        return False
+    missing = [name for name in asked if name and name not in names]
+    return not any(_continued(name, begin) for name in others for begin in missing)
+
+
+def _continued(name: str, begin: str) -> bool:
+    """Return whether a name is another one with something behind it that may be a value: `zipAnn`, not `zip_code` or `zips`."""
+    rest = name[len(begin) :] if name.casefold().startswith(begin.casefold()) else ""
+    return bool(rest) and rest[0] not in "_-. " and not (len(rest) == 1 and rest.islower())
+
+
+def _like_data(name: str) -> bool:
+    return LOOKS_LIKE_DATA.fullmatch(name.strip()) is not None
 
 
 def named_by_place(first: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +13,9 @@ from itertools import repeat
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from oboro.errors import UsageError
+from oboro.errors import OboroError, UsageError
 from oboro.text.figures import count, few, listed, number, percent, quoted, size
+from oboro.text.printable import printable
 from oboro.text.raw_values import Raw, shows_values, values_shown, without_passwords
 
 __all__ = ["LANGUAGES", "UNSAID", "Message", "Words", "bring_words", "catalogue", "known", "say"]
@@ -209,11 +209,11 @@ class _Formatter(string.Formatter):
         if kind == "word":  # a choice of ours (`equal`), by the message of that name
             return Message(f"{rest}.{value}").say(self.lang)
         if kind == "listing":  # names in quotes: at most 30 of them, or as many as stand there
-            return listed(value, int(rest or 30), self.lang)
+            return printable(listed(value, int(rest or 30), self.lang))
         if kind in ("quoted", "either"):
-            return quoted(value, self.lang, last="and" if kind == "quoted" else "or")
+            return printable(quoted(value, self.lang, last="and" if kind == "quoted" else "or"))
         if kind == "few":
-            return few(value, joint=JOINTS[self.lang][""])
+            return few([printable(str(name)) for name in value], joint=JOINTS[self.lang][""])
         if kind in _KINDS:
             return _KINDS[kind](value)
         if kind == "capital":
@@ -222,20 +222,19 @@ class _Formatter(string.Formatter):
         return self._written(value, spec)
 
     def _written(self, value: Any, spec: str) -> str:
-        if isinstance(value, Message):
+        if isinstance(value, Message | OboroError):  # words of ours, which may have several lines
             return value.say(self.lang)
         if isinstance(value, list | tuple):
             inner = "" if spec in JOINTS[self.lang] else spec
             return JOINTS[self.lang].get(spec, JOINTS[self.lang][""]).join(map(self._written, value, repeat(inner)))
-        return format(value, spec)
+        return printable(format(value, spec))
 
 
 LONGEST = 300  # characters of a text that came from outside, in an error
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def _presentable(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Values for an error, which ends on a terminal or in a log: no text is too long, and none has control characters."""
+    """Values for an error, which ends on a terminal or in a log: no text is too long."""
     return {name: _cut(value) for name, value in values.items()}
 
 
@@ -245,8 +244,7 @@ def _cut(value: Any) -> Any:
     if isinstance(value, PurePath):
         return _cut(str(value))
     if isinstance(value, str):
-        short = value if len(value) <= LONGEST else f"{value[: LONGEST // 2]} … {value[-LONGEST // 2 :]}"
-        return CONTROL.sub(lambda found: ascii(found[0])[1:-1], short)
+        return value if len(value) <= LONGEST else f"{value[: LONGEST // 2]} … {value[-LONGEST // 2 :]}"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**LONGEST:
         return f"{'-' if value < 0 else ''}1e{int(math.log10(abs(value)))}"
     return type(value)(map(_cut, value)) if type(value) in (list, tuple) else value

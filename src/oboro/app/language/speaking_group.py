@@ -159,7 +159,7 @@ def _complain(error: Any, lang: str) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":
         return
     if context is not None:
-        usage = context.get_usage()
+        usage = context.get_usage().splitlines()
         print(Message("command.usage", usage=usage, command=context.command_path).say(lang), file=sys.stderr)
     print(Message("command.wrong_usage", what=_said(error)).say(lang), file=sys.stderr)
 

@@ -17,6 +17,7 @@ from oboro.app.language import spoken
 from oboro.app.options.gathered_options import FOUND_OUT, Reading
 from oboro.system.process import arrow_without_pandas, is_alone
 from oboro.text import Message, say
+from oboro.text.printable import json_printable
 from oboro.text.progress import READING, silent
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def names(text: str | None) -> list[str]:
 
 def print_json(content: Any) -> None:
     """A result for programs."""
-    print(json.dumps(content, ensure_ascii=False, indent=2))
+    print(json_printable(json.dumps(content, ensure_ascii=False, indent=2)))
 
 
 def read_table(path: str | Path, reading: Reading = FOUND_OUT) -> Source:

@@ -19,9 +19,9 @@ from oboro.io.places.stored.table_files import TableFile
 from oboro.io.places.wanted_columns import WantedColumns
 from oboro.io.untouched_columns import SMALL, UntouchedColumns, file_changed
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
-from oboro.table.named_columns import names_shown
+from oboro.table.named_columns import names_known
 from oboro.table.unencoded_columns import UnreadColumn
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["TextFiles", "stacked"]
 
@@ -113,9 +113,12 @@ def _require_same(file: TableFile, found: Sequence[str], names: Sequence[str] | 
         return
     lacking = [name for name in names if name not in found]
     more = [name for name in found if name not in names]
+    # Each file is read against the other: the line end after the header of one of them may be lost.
     if lacking:
-        raise ColumnError(Message("error_places.lacks", path=file.shown, columns=names_shown(lacking, lacking)))
-    raise ColumnError(Message("error_places.has_more", path=file.shown, columns=names_shown(more, more)))
+        shown = lacking if names_known(names, found) else [Raw(name) for name in lacking]
+        raise ColumnError(Message("error_places.lacks", path=file.shown, columns=shown))
+    shown = more if names_known(found, names) else [Raw(name) for name in more]
+    raise ColumnError(Message("error_places.has_more", path=file.shown, columns=shown))
 
 
 def _with_keys(data: Dataset, file: TableFile, told: pa.Schema, columns: Sequence[str] | None) -> Dataset:

@@ -1,0 +1,28 @@
+"""Names and other text from outside as they may be printed: none moves the cursor, begins a line or turns text around."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["json_printable", "printable"]
+
+# Controls (ESC, line ends, tab), line and paragraph separators, marks that turn the direction of text, halves of surrogates.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Return one line of text with its control characters as escapes. Every name in an output of oboro goes through it.
+
+    >>> printable("age"), printable("x\n  ✓ 2-anonymity holds"), printable("\x1b[2J")
+    ('age', 'x\\n  ✓ 2-anonymity holds', '\\x1b[2J')
+    """
+    return text if text.isprintable() else CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def json_printable(text: str) -> str:
+    """Return JSON text with the control characters that it may hold unescaped, all but line ends, as its own escapes.
+
+    >>> json_printable('"' + chr(0x202E) + '"') == '"' + chr(92) + 'u202e"'
+    True
+    """
+    return CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
