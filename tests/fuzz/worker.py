@@ -28,16 +28,20 @@ from tests.fuzz.smaller import smaller
 __all__ = ["judged", "main", "scratch"]
 
 SLOW = 1.0  # seconds of computing time
-MEMORY = 3 << 30  # bytes that cases may take beyond what is loaded before the first
+MEMORY = 3 << 30  # bytes that cases may take beyond what is loaded before
 MOST_CPU, MOST_TIME = 30.0, 120.0
 KEPT = 20  # findings of one order that are told in full
 
 
 def _limit_memory() -> None:
-    """Let no case take the memory of the machine: where it asks for more, it gets a `MemoryError`, which is a finding."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
+    """Let no case take the memory of the machine: where it asks for more, it gets a `MemoryError`, which is a finding.
+
+    What is written to counts (`RLIMIT_DATA`), not all addresses: each thread reserves 64 MB of these and uses little of it.
+    """
+    if sys.platform == "linux":
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (used + MEMORY, resource.RLIM_INFINITY))
 
 
 def scratch() -> Path:
@@ -119,11 +123,10 @@ def main(shared_file: str) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what oboro prints is no answer of ours
     place = scratch()
-    if Path("/proc/self/statm").exists():
-        _limit_memory()
     with open(shared_file, "r+b") as file, mmap.mmap(file.fileno(), 8) as shared:
         for line in orders:
             name, seed, first, count = line.split()
+            _limit_memory()
             print(json.dumps(_order(name, int(seed), int(first), int(count), place, shared)), file=answers, flush=True)
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)

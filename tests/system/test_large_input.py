@@ -314,6 +314,11 @@ def test_odd_demands_and_levels(given: object) -> None:
         session.look(given)  # type: ignore[arg-type]
     with pytest.raises(UsageError):
         session.recipe([] if given is None else given if not isinstance(given, dict) else 1, {"k": 2})  # type: ignore[arg-type]
+    for level in (float("nan"), True, "1"):
+        with pytest.raises(UsageError):
+            session.recipe({"age": level})  # type: ignore[dict-item]
+        with pytest.raises(UsageError):
+            session.window(level, 2, [0, 0])  # type: ignore[arg-type]
     for answer in (session.solve, session.nodes):
         with pytest.raises(UsageError):
             answer("k" if given is None else given if not isinstance(given, dict) else {"age": 1})  # type: ignore[arg-type]

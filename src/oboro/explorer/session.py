@@ -242,9 +242,8 @@ class Session:
 
         Where classes have levels of their own (`recoding: local`), `levels` does not matter.
         """
-        for name, number in (("start", start), ("n", n)):
-            if not isinstance(number, Integral) or isinstance(number, bool):
-                raise UsageError(Message("error_explorer.not_whole", name=name, given=repr(number)))
+        _require_whole("start", start)
+        _require_whole("n", n)
         question = self.question(technique_of(self.demands, demands))
         if question.by_running:
             return released_window(question, start, n, self.version)
@@ -307,6 +306,8 @@ class Session:
         technique = technique_of(self.demands, demands)
         if levels is not None:
             require_mapping("levels", levels)
+            for name, level in levels.items():
+                _require_whole(str(name), level)
             technique = technique.model_copy(update={"levels": {name: int(level) for name, level in levels.items()}})
         steps = with_choice(self.plan, self.place, technique)
         changed = self.plan.model_copy(update={"steps": steps})
@@ -385,6 +386,12 @@ class Session:
 
     def _repr_html_(self) -> str:
         return self.columns()._repr_html_()
+
+
+def _require_whole(name: str, given: object) -> None:
+    """Raise a `UsageError` where a parameter is no whole number."""
+    if not isinstance(given, Integral) or isinstance(given, bool):
+        raise UsageError(Message("error_explorer.not_whole", name=name, given=repr(given)))
 
 
 def _listed(name: str, given: object, kind: type) -> list[Any]:
