@@ -95,6 +95,16 @@ def test_the_same_cells_are_emptied(tmp_path: Path, seed: int) -> None:
     assert counted(released) == counted(one)
 
 
+@pytest.mark.parametrize("held_rows", [None, 0])
+def test_a_column_of_lists_is_dropped(tmp_path: Path, held_rows: int | None) -> None:
+    pq.write_table(pa.table({"age": [1, 2] * 6, "visits": [[n, 7] for n in range(12)]}), tmp_path / "in.parquet")
+    roles = {"age": {"role": "quasi"}, "visits": {"role": "identifier"}}
+    recipe = Recipe(attributes=roles, steps=[{"drop_columns": {"attributes": ["visits"]}}, {"k_anonymize": {"k": 2}}])
+    places = str(tmp_path / "in.parquet"), str(tmp_path / "out")
+    anonymize_place(recipe, *places, engine="duckdb", held_rows=held_rows)
+    assert counted(pq.read_table(tmp_path / "out")) == counted(pa.table({"age": [1, 2] * 6}))
+
+
 def test_a_sorted_release_is_sorted(tmp_path: Path) -> None:
     _, released = on_duckdb(BY_CHANCE["sort"], tmp_path, table(60, 1))
     _, one = on_one_machine(BY_CHANCE["sort"], table(60, 1))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow.fs import FileSelector
+from pyspark.errors import PySparkException
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, EMPTIED_CELLS, counted, facts, sparse, table
 from tests.engines.python_workers import Killer
 from tests.engines.release_checks import CASES, case, outcome
@@ -22,11 +23,16 @@ from tests.io.places.servers import s3_server
 from benchmarks.brokers import free_port
 from oboro.disclosure.gate import CHECKS
 from oboro.engines import anonymize_place
+from oboro.engines.engine_errors import speaking_for
+from oboro.engines.spark import SparkTable
 from oboro.engines.spark_session import SETTINGS, quietly
-from oboro.errors import InputError, OboroError, SingledOutError
+from oboro.errors import ColumnError, InputError, OboroError, SingledOutError
 from oboro.io.files import read
 from oboro.io.places.file_systems import file_system
 from oboro.io.places.place_names import as_place
+from oboro.recipe.recipe import Recipe
+from oboro.text import Message, Raw
+from oboro.text.raw_values import values_shown
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="no Java here: Spark needs 17 or newer"),
@@ -195,6 +201,121 @@ def test_from_store_to_store(spark: Any, bucket: str) -> None:
     found = [one.path for one in system.get_file_info(FileSelector("people", recursive=True)) if one.is_file]
     assert sorted({one.rpartition("/")[0] for one in found}) == ["people/in", "people/out"]
     assert "people/out/_SUCCESS" in found
+
+
+INSTANTS = [
+    "2024-01-31T01:30:00",
+    "2024-01-31T16:30:00",
+    "2024-03-10T03:30:00",
+    "2024-03-10T23:30:00",
+] * 2  # nobody is unique
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "GMT-5"])
+def test_days_are_those_of_the_session(spark: Any, zone: str) -> None:
+    """TIMESTAMP and TIMESTAMP_NTZ, generalized, as they are, and dropped; *16:30 UTC* is the next day in Tokyo."""
+    times = pa.array(INSTANTS).cast(pa.timestamp("us"))
+    utc = pa.table({name: times.cast(pa.timestamp("us", "UTC")) for name in ("seen", "plain", "kept", "gone")})
+    day = {"role": "quasi", "hierarchy": {"dates": ["day", "month"]}}
+    roles = {"seen": day, "plain": day, "kept": {"role": "other"}, "gone": {"role": "identifier"}}
+    steps = [{"generalize": {"attribute": name, "level": 1}} for name in ("seen", "plain")]
+    recipe = Recipe(attributes=roles, steps=[{"drop_columns": {"attributes": ["gone"]}}, *steps])
+    here = utc.set_column(0, "seen", utc["seen"].cast(pa.timestamp("us", "-05:00" if zone == "GMT-5" else zone)))
+    local = recipe.run(here.set_column(1, "plain", times)).data
+    sent = frame(spark, utc, 2).selectExpr("seen", "cast(plain as timestamp_ntz) AS plain", "kept", "gone")  # in UTC
+    sent = quietly(sent.localCheckpoint)(True)
+    assert sent.schema["plain"].dataType.typeName() == "timestamp_ntz"
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        found = rows(recipe.run(sent).data)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert len({*found["seen"].to_pylist(), *found["plain"].to_pylist()}) > 2
+    assert counted(found) == counted(local)
+
+
+COMPOUND = {
+    "list": "array(age, 1)",
+    "pairs": "map('a', age)",
+    "parts": "struct(age, 1 as b)",
+    "times": "array(timestamp'2024-01-02 03:04:05')",
+    "span": "interval '1' month",
+    "made": "parse_json('{\"a\": 1}')",
+}
+
+
+@pytest.mark.parametrize("role", ["identifier", "other"])
+def test_columns_without_single_values_are_dropped(spark: Any, role: str) -> None:
+    """They were encoded, as identifiers, before the step that drops them."""
+    made = ", ".join(f"{one} AS {name}" for name, one in COMPOUND.items())
+    table = quietly(spark.sql)(f"SELECT 10 * (id % 3) AS age, {made} FROM (SELECT *, id AS age FROM range(12))")
+    roles = {"age": {"role": "quasi"}, **{name: {"role": role} for name in COMPOUND}}
+    drop = {"drop_columns": {"attributes": list(COMPOUND)}}
+    release = Recipe(attributes=roles, steps=[drop, {"k_anonymize": {"k": 4}}]).run(table)
+    assert counted(rows(release.data)) == counted(pa.table({"age": [0, 10, 20] * 4}))
+
+
+def test_a_column_without_single_values_is_named_where_it_would_be_released(spark: Any) -> None:
+    table = quietly(spark.sql)("SELECT id % 2 AS age, array(id) AS visits FROM range(4)")
+    recipe = Recipe(
+        attributes={"age": {"role": "quasi"}, "visits": {"role": "other"}}, steps=[{"k_anonymize": {"k": 2}}]
+    )
+    with pytest.raises(ColumnError, match=r"'visits' holds array<bigint>"):
+        recipe.run(table)
+
+
+def test_an_error_of_a_task_has_its_cause(spark: Any) -> None:
+    """*What it said: a text of 47 characters* was all: the words before the traceback. `error.show()` showed no more."""
+
+    def fails(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            raise ArithmeticError("Ann is no number")
+        yield from ()
+
+    def refuses(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+        for _ in batches:
+            raise ColumnError(Message("error_table.not_single", name="x", type=Raw("Ann")))
+        yield b""
+
+    asked = frame(spark, pa.table({"zip": ["1", "1"]}), 1)
+    recipe = Recipe(attributes={"zip": {"role": "quasi"}}, steps=[{"k_anonymize": {"k": 2}}])
+    with pytest.raises(InputError, match="ArithmeticError") as theirs:
+        recipe.run(quietly(asked.mapInArrow)(fails, asked.schema))
+    with pytest.raises(ColumnError, match="'x' holds") as ours, speaking_for("spark"):
+        SparkTable.of(asked).told(["zip"], refuses, "test")
+    for problem in (theirs, ours):
+        with values_shown(False):
+            assert "a text of" in str(problem.value)
+            assert "Ann" not in str(problem.value)
+        assert "Ann" in problem.value.show()
+    with pytest.raises(PySparkException) as logged:
+        SparkTable.of(asked).told(["zip"], refuses, "test")
+    assert "Ann" not in str(logged.value)
+
+
+def test_a_python_without_oboro_is_said_in_one_sentence(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commonest fault of a new cluster: its workers have a Python of their own."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Without:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] == 'oboro':\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Without())\n"
+    )
+    program = tmp_path / "python"
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH"\nexport PYTHONPATH\n'
+        f'[ "$2" = warm_daemon ] && set -- -m pyspark.daemon\nexec {sys.executable} "$@"\n'
+    )
+    program.chmod(0o700)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(program))
+    with pytest.raises(InputError, match=r"has no module 'oboro[\w.]*', so nothing is released") as found:
+        BY_VALUE["k"].run(frame(spark, table(10, 1), 1))
+    assert "pip install oboro==" in str(found.value)
+    assert "PYSPARK_PYTHON" in str(found.value)
 
 
 def test_what_one_machine_refuses_is_refused(spark: Any) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from oboro import __version__
+from oboro.engines.task_errors import opened_error
 from oboro.errors import InputError, OboroError
 from oboro.text import Message
 from oboro.text.raw_values import Raw
@@ -20,14 +22,17 @@ __all__ = ["ChangedData", "speaking_for"]
 ENGINES = ("pyspark", "py4j", "duckdb", "_duckdb", "grpc")
 FAULT = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")  # as Spark names what is wrong
 CLASS = re.compile(r"([A-Za-z]+(?:Exception|Error))\b")
+CHANGED = "error_engine.changed"
+TRACEBACK = "Traceback (most recent call last):"
+MODULE = re.compile(r"No module named '([\w.]+)'")
 PASSWORD = re.compile(r"(?<=//)[^/@\s]+@")
 
 
 class ChangedData(InputError):
-    """Rows that were not there when the table was read first. Spark tells it by its name from faults of its own."""
+    """Rows that were not there when the table was read first."""
 
     def __init__(self, words: object = None) -> None:
-        super().__init__(Message("error_engine.changed"))
+        super().__init__(Message(CHANGED))
 
 
 @contextmanager
@@ -44,12 +49,38 @@ def speaking_for(engine: str) -> Iterator[None]:
         raise _as_ours(engine, problem) from None
 
 
-def _as_ours(engine: str, problem: Exception) -> InputError:
+def _as_ours(engine: str, problem: Exception) -> OboroError:
     said = str(problem)
-    if f"{ChangedData.__module__}.{ChangedData.__qualname__}" in said:
-        return ChangedData()
+    opened = opened_error(said, engine)
+    if opened is not None:
+        return ChangedData() if getattr(opened.words, "id", "") == CHANGED else opened
+    python = _python_error(said)
+    if python is not None:
+        fault, words = python
+        missing = MODULE.search(words) if fault == "ModuleNotFoundError" else None
+        if missing is not None:
+            package = f"oboro=={__version__}" if missing[1].partition(".")[0] == "oboro" else missing[1]
+            return InputError(Message("error_engine.worker_module", module=missing[1], package=package))
+        shown = Raw(PASSWORD.sub("***@", words))
+        return InputError(Message("error_engine.failed", engine=engine, fault=fault, said=shown))
     shown = Raw(PASSWORD.sub("***@", _told(said)))
     return InputError(Message("error_engine.failed", engine=engine, fault=_fault(problem, said), said=shown))
+
+
+def _python_error(said: str) -> tuple[str, str] | None:
+    """Return the class and the words of the Python error that a task of Spark ended with, where its traceback is repeated."""
+    _, found, rest = said.partition(TRACEBACK)
+    if not found:
+        return None
+    lines = rest.splitlines()
+    end = next((n for n, line in enumerate(lines) if line.startswith(("\tat ", "Driver stacktrace"))), len(lines))
+    last = "\n".join(lines[:end]).rpartition(TRACEBACK)[2].splitlines()  # of a chain of errors
+    words = [line for line in last if line.strip() and not line.lstrip().startswith("SQLSTATE")]
+    begin = next((n for n, line in enumerate(words) if not line[0].isspace()), None)
+    if begin is None:
+        return None
+    name, _, message = words[begin].partition(": ")
+    return name.rpartition(".")[2], " / ".join([message, *words[begin + 1 :]]) or name
 
 
 def _told(said: str) -> str:

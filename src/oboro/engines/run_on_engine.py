@@ -36,6 +36,7 @@ from oboro.recipe.release import Release
 from oboro.recipe.released.secret_seed import entropy_of
 from oboro.recipe.run import check_names, run
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames.nested_column import NestedColumn
 from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.unencoded_columns import UnreadColumn, unread_columns, why_unusable
 from oboro.text import Message
@@ -58,7 +59,10 @@ class _EngineSource(Source):
         if self.table is None:
             return {}
         if not self.seen:
-            self.seen.update(first_rows(self.table, list(self.table.types)))
+            types = self.table.types
+            self.seen.update(
+                first_rows(self.table, [name for name in types if why_unusable(name, types[name]) is None])
+            )
         return {name: self.seen[name] for name in (*names, *beside) if name in self.seen}
 
     def fill(self, data: Dataset) -> Dataset:
@@ -109,10 +113,11 @@ def _with_rows(
     names = list(table.types)
     with phases.phase("count"):
         touched, large = {*recipe.reads(names)}, _is_large(recipe, table)
-    looked = set() if large else {*recipe.checks(names)}
+    usable = {name for name, one in table.types.items() if why_unusable(name, one) is None}  # no array, map or struct
+    looked = set() if large else {*recipe.checks(names)} & usable
     released = {*recipe.looks_at(names)}
     touched |= released.intersection(needed)
-    looked |= set(needed) - touched
+    looked |= usable.intersection(needed) - touched
     work = _Work(recipe, table, folder, say, phases, large)
     try:
         return work.run(touched, looked)
@@ -210,8 +215,10 @@ def _still(gathered: GatheredRows) -> np.ndarray:
 
 def _source(table: EngineTable, gathered: GatheredRows, others: tuple[str, ...], large: bool) -> Source:
     columns: dict[str, Column] = {}
-    for name in table.types:
-        columns[name] = gathered.columns[name] if name in gathered.columns else UnreadColumn(gathered.rows)
+    for name, type_ in table.types.items():
+        why = why_unusable(name, type_)
+        unread = UnreadColumn(gathered.rows) if why is None else NestedColumn(gathered.rows, why)
+        columns[name] = gathered.columns.get(name, unread)
     parts = [] if gathered.others is None else [gathered.others]
     nowhere = FileState(0, 0, 1 << 62 if large else 0, 0)
     untouched = UntouchedColumns(

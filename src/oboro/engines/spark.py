@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,9 +18,10 @@ from oboro.engines.coded.scattered_rows import Scattered, parts_for
 from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.part_files import ReadFiles, is_stored
 from oboro.engines.relational import placed
-from oboro.engines.spark_session import quietly, spark_schema, spark_session, spark_type
+from oboro.engines.spark_session import arrow_type, quietly, spark_schema, spark_session, spark_type
 from oboro.engines.staging import Staged
 from oboro.engines.worker_memory import settled_task
+from oboro.table.unencoded_columns import why_unusable
 
 __all__ = ["PublishedFrame", "SparkTable", "is_spark_frame", "spark_table"]
 
@@ -66,10 +67,9 @@ class SparkTable:
         """As Arrow says them."""
         if self.files is not None:
             return {one.name: spark_type(one.type) for one in self.files.schema}
-        from pyspark.sql.pandas.types import to_arrow_type
-
+        zone = str(self.frame.sparkSession.conf.get("spark.sql.session.timeZone"))
         kinds = [one.dataType for one in self.frame.schema.fields]
-        return dict(zip(self.names, (to_arrow_type(one) for one in kinds), strict=True))
+        return dict(zip(self.names, (arrow_type(one, zone) for one in kinds), strict=True))
 
     @property
     @quietly
@@ -84,6 +84,14 @@ class SparkTable:
     def _inner(self, types: Mapping[str, pa.DataType]) -> pa.Schema:
         return pa.schema(list(zip(_plain(types), map(spark_type, types.values()), strict=True)))
 
+    def _needed(self, names: Collection[str]) -> list[str]:
+        """Return these columns in the order of the table, or any column where there are none: without one Spark sends no rows.
+
+        Dropped columns are not among them: they need not travel, and Arrow may have no type for them.
+        """
+        usable = [name for name in self.names if why_unusable(name, self.types[name]) is None]
+        return [name for name in self.names if name in set(names)] or usable[:1]
+
     def _selected(self, names: Sequence[str]) -> Any:
         """The frame from which `_reading` makes rows."""
         return (
@@ -94,7 +102,8 @@ class SparkTable:
         """In a task: rows of some columns, under their own names."""
         files, named = self.files, list(names)
         if files is None:
-            return lambda batches: (batch.rename_columns(named) for batch in batches)
+            zones = {name: self.types[name] for name in named if pa.types.is_timestamp(self.types[name])}
+            return lambda batches: (_in_zones(batch.rename_columns(named), zones) for batch in batches)
         return lambda batches: files.batches([one for batch in batches for one in batch["number"].to_pylist()], named)
 
     @quietly
@@ -144,7 +153,8 @@ class SparkTable:
         """Rows are looked up in the plan where they are; a random order costs one shuffle."""
         if not isinstance(plan, ByValue):
             return self._placed(plan, types, order)
-        source, read = self._selected(self.names), self._reading(self.names)
+        names = self._needed([*plan.known, *(set(plan.names) - set(plan.released))])
+        source, read = self._selected(names), self._reading(names)
         if order == "random":
             return self._made(types, *_scattered(plan, source, read))
 
@@ -161,10 +171,11 @@ class SparkTable:
 
     def _placed(self, plan: Places, types: Mapping[str, pa.DataType], order: str) -> PublishedFrame:
         own = {name: f"c{place}" for place, name in enumerate(types)}
-        empty = pa.RecordBatch.from_arrays([pa.array([], one) for one in self.types.values()], list(self.names))
+        names = self._needed([*plan.known, *plan.others])
+        empty = pa.RecordBatch.from_arrays([pa.array([], self.types[name]) for name in names], names)
         schema = _renamed(plan.numbered(empty), own).schema
         outcomes, plan = _renamed(plan.outcomes, own), replace(plan, outcomes=pa.table({}))
-        source, read = self._selected(self.names), self._reading(self.names)
+        source, read = self._selected(names), self._reading(names)
 
         def numbered(batches: Batches) -> Batches:
             ready = prepared(plan)
@@ -306,6 +317,14 @@ def _by_part(batches: Batches) -> Iterator[tuple[int, list[Any]]]:
 
 def _plain(names: Iterable[str]) -> list[str]:
     return [f"c{place}" for place, _ in enumerate(names)]
+
+
+def _in_zones(batch: pa.RecordBatch, types: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+    """The same times in the zone of the session, by which Spark shows their days: tasks get them in UTC."""
+    for name, type_ in types.items():
+        place = batch.schema.get_field_index(name)
+        batch = batch.set_column(place, name, batch.column(place).cast(type_))
+    return batch
 
 
 def _renamed(table: pa.Table, own: Mapping[str, str]) -> pa.Table:

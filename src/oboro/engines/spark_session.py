@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pyarrow as pa
 from oboro.errors import UsageError
 from oboro.text import Message
 
-__all__ = ["SETTINGS", "quietly", "spark_schema", "spark_session", "spark_type"]
+__all__ = ["SETTINGS", "arrow_type", "quietly", "spark_schema", "spark_session", "spark_type"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,6 +60,42 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.session.timeZone": "UTC",
 }
+
+
+@quietly
+def arrow_type(kind: Any, zone: str) -> pa.DataType:
+    """Return the Arrow type of a type of Spark, in a session with this time zone.
+
+    A type without single values (array, map, struct, variant), or one that Arrow does not have, becomes an opaque type: such a
+    column can be dropped, and is never read.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import TimestampType
+
+    if isinstance(kind, TimestampType):
+        return pa.timestamp("us", _zone_of_arrow(zone))
+    opaque = pa.opaque(pa.null(), kind.simpleString(), "Spark")
+    try:
+        found = to_arrow_type(kind)
+    except (
+        PySparkException,
+        AssertionError,
+    ):  # the assertion: an array of timestamps, which have no zone by themselves
+        return opaque
+    return opaque if pa.types.is_nested(found) else found
+
+
+def _zone_of_arrow(zone: str) -> str:
+    """Return a time zone as Arrow writes it: Spark also knows `GMT+9` and `UTC+09:00`.
+
+    >>> _zone_of_arrow("GMT+9"), _zone_of_arrow("Z"), _zone_of_arrow("Asia/Tokyo")
+    ('+09:00', 'UTC', 'Asia/Tokyo')
+    """
+    found = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?00)?", zone)
+    if found is not None:
+        return f"{found[1]}{int(found[2]):02}:{found[3] or '00'}"
+    return "UTC" if zone in ("Z", "UT") else zone
 
 
 def spark_type(type_: pa.DataType) -> pa.DataType:

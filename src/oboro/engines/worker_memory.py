@@ -1,4 +1,4 @@
-"""What a Python worker of Spark holds between its tasks."""
+"""Tasks in a Python worker of Spark: what the worker holds between them, and their errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import gc
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
+
+from oboro.engines.task_errors import KEY, sealed_error
 
 __all__ = ["settled_task"]
 
@@ -15,15 +17,19 @@ _begun = 0
 
 
 def settled_task(act: Task) -> Task:
-    """The same task in a worker that no longer looks for garbage among its modules.
+    """Return the same task for a worker that no longer looks for garbage among its modules; its errors are sealed.
 
     Spark's workers look for it after every task. With the libraries that are loaded here that takes longer than a small task itself
     (43 ms; 2 ms without them). A task begins when the garbage of the last one is gone, so nothing but what is in use is left out.
     """
+    key = KEY  # the driver's: in a worker the module has another
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _settle()
-        yield from act(batches)
+        try:
+            yield from act(batches)
+        except Exception as problem:
+            raise sealed_error(problem, key) from None
 
     return task
 

@@ -108,7 +108,8 @@ def why_unusable(name: str, type_: pa.DataType) -> Message | None:
     """Why a column of this type can only be left out: it does not hold single values, or times of a zone that nobody knows."""
     inner = type_.value_type if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_) else type_
     if pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType):
-        return Message("error_table.not_single", name=name, type=str(type_))
+        shown = inner.type_name if isinstance(inner, pa.OpaqueType) else str(type_)
+        return Message("error_table.not_single", name=name, type=shown)
     if pa.types.is_timestamp(inner) and inner.tz:
         try:
             pa.array([0], inner).cast(pa.string())
