@@ -57,14 +57,24 @@ class Rule:
     nor weak."""
 
     @property
+    def assumed(self) -> rule_kinds.RuleKind:
+        """The properties of its kind."""
+        return rule_kinds.KINDS[self.kind]
+
+    @property
+    def fixed_codes(self) -> bool:
+        """Whether the codes of values may not change places: their order counts, or `count` names one of them."""
+        return self.assumed.ordered_codes or (self.kind == rule_kinds.ALPHA and self.count >= 0)
+
+    @property
     def strong(self) -> bool:
         """Whether joining with any class keeps the rule."""
-        return self.kind == rule_kinds.DISTINCT and not self.of_people
+        return self.assumed.monotone and not self.of_people
 
     @property
     def joinable(self) -> bool:
         """Whether two classes that keep the rule keep it when they are joined."""
-        return not self.of_people and self.kind != rule_kinds.DISCLOSURE_OF_HELD
+        return self.assumed.union_closed and not self.of_people
 
     def breaks(self, held: np.ndarray, size: int | None = None) -> bool:
         """Whether one class with this histogram of sensitive values, of so many records or people, breaks the rule."""
@@ -90,7 +100,7 @@ class Rule:
         width = self.whole.size
         whole = tally_people(everybody, person, self.codes, np.arange(width), width).whole
         people = int(np.count_nonzero(person.counts))
-        count = people if self.kind in rule_kinds.COMPARED_WITH_WHOLE else self.count
+        count = people if self.assumed.by_share else self.count
         return replace(self, whole=whole, count=count, of_people=True)
 
 

@@ -13,7 +13,6 @@ from oboro.decide.lattice.kernels import rule_kinds
 
 __all__ = ["lacking", "lacking_at"]
 
-STRICTLY = (rule_kinds.RECURSIVE, rule_kinds.DISCLOSURE, rule_kinds.DISCLOSURE_OF_HELD)
 STRICT = 1e-9  # what a strict inequality lacks where both sides are equal
 How = tuple[int, int, float, np.ndarray, np.ndarray]  # kind, count, level, whole and tree of a rule
 MIXED = np.array([1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6])
@@ -32,10 +31,8 @@ def lacking(
     if kind == rule_kinds.ENTROPY:
         return _entropy(level, held, each)
     weights = _weights((kind, count, level, whole, tree), held, held)
-    if weights is None:
-        return 0.0, np.ones(len(each))
     gap = float(-(held @ weights))
-    return (max(gap, STRICT) if kind in STRICTLY else gap), each @ weights
+    return (max(gap, STRICT) if rule_kinds.KINDS[kind].strict else gap), each @ weights
 
 
 def lacking_at(how: How, held: np.ndarray, base: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray] | None:
@@ -46,7 +43,9 @@ def lacking_at(how: How, held: np.ndarray, base: np.ndarray, each: np.ndarray) -
     kind = how[0]
     if kind == rule_kinds.DISTINCT:
         return lacking(*how, base, each)
-    weights = _tangent(how[2], held, base, each) if kind == rule_kinds.ENTROPY else _weights(how, held, base)
+    weights: np.ndarray | None = _weights(how, held, base) if kind != rule_kinds.ENTROPY else None
+    if kind == rule_kinds.ENTROPY:
+        weights = _tangent(how[2], held, base, each)
     return None if weights is None else (float(-(base @ weights)), each @ weights)
 
 
@@ -65,8 +64,8 @@ def _tangents(level: float, held: np.ndarray, rest: np.ndarray) -> np.ndarray:
     return np.asarray(-np.log(np.where(mixed > 0, share, 1.0)))
 
 
-def _weights(how: How, held: np.ndarray, surely: np.ndarray) -> np.ndarray | None:
-    """The weights of a half-space; None for rules of which none is known. Values of `surely` are held whoever joins."""
+def _weights(how: How, held: np.ndarray, surely: np.ndarray) -> np.ndarray:
+    """The weights of a half-space. Values of `surely` are held whoever joins."""
     kind, count, level, whole, tree = how
     if kind == rule_kinds.RECURSIVE:  # c · (all without the l − 1 most frequent) − (the most frequent) > 0
         ranked = np.argsort(-held, kind="stable")
@@ -78,10 +77,10 @@ def _weights(how: How, held: np.ndarray, surely: np.ndarray) -> np.ndarray | Non
         weights = np.full(held.size, level)
         weights[count if count >= 0 else int(held.argmax())] -= 1.0
         return weights
-    if kind in rule_kinds.COMPARED_WITH_WHOLE:
+    if rule_kinds.KINDS[kind].by_share:
         return _of_share(kind, count, level, whole, held, surely)
     if kind not in (rule_kinds.T_ORDERED, rule_kinds.T_TREE):
-        return None
+        raise ValueError(f"no half-space is known of kind {kind} of rules")
     shares = whole / max(int(whole.sum()), 1)
     surplus = held / max(int(held.sum()), 1) - shares
     if kind == rule_kinds.T_ORDERED:

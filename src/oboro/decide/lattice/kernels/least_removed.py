@@ -39,7 +39,11 @@ def least_removed(
         return _fewest(held, size, _tree(held, size, level, whole, tree))
     if kind in (kinds.DISCLOSURE, kinds.BASIC_LIKENESS, kinds.ENHANCED_LIKENESS):
         return _by_share(held, size, kind, count, level, whole)
-    return 0
+    if kind in kinds.MONOTONE:
+        return size  # no part of a class keeps what the class breaks
+    if kind == kinds.DISCLOSURE_OF_HELD:
+        return 0  # nothing follows of finer nodes
+    raise ValueError("a kind of rule that this kernel does not know")
 
 
 @kernel(inner=True)

@@ -21,6 +21,7 @@ from oboro.decide.lattice.kernels.rule_kinds import (
     ENTROPY,
     RECURSIVE,
     T_ORDERED,
+    T_TREE,
 )
 from oboro.decide.lattice.kernels.share_rules import breaks_disclosure, breaks_likeness
 from oboro.kernels import kernel
@@ -252,7 +253,9 @@ def breaks(
         return breaks_likeness(held, size, count, level, whole, kind == ENHANCED_LIKENESS)
     if kind == T_ORDERED:
         return 1 if _ordered_distance(held, total, whole) > level else 0
-    return 1 if _tree_distance(held, total, whole, tree) > level else 0
+    if kind == T_TREE:
+        return 1 if _tree_distance(held, total, whole, tree) > level else 0
+    raise ValueError("a kind of rule that this kernel does not know")
 
 
 @kernel(inner=True)

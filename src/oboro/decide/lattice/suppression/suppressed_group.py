@@ -15,7 +15,6 @@ import numpy as np
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice import whole_people
-from oboro.decide.lattice.kernels import rule_kinds
 from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.suppression.cheapest_join import CheapestJoin, Join
 from oboro.decide.lattice.suppression.group_demands import GroupDemand, LinearDemand, RuleDemand
@@ -282,7 +281,7 @@ def _above(size: int, people: int, high: float) -> bool:
 def _ordered(demand: RuleDemand) -> RuleDemand:
     """The same with values in an order that does not depend on that of the rows: sums then round alike."""
     rule = demand.rule
-    if rule.kind == rule_kinds.T_ORDERED or (rule.kind == rule_kinds.ALPHA and rule.count >= 0):
+    if rule.fixed_codes:
         return demand
     order = np.lexsort([*demand.each[:KEYS], demand.base, rule.whole])
     turned: Rule = replace(rule, whole=rule.whole[order], tree=np.ascontiguousarray(rule.tree[:, order]))

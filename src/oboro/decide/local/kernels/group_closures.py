@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oboro.decide.lattice.kernels.node_classes import breaks
-from oboro.decide.lattice.kernels.rule_kinds import ENTROPY, RECURSIVE
+from oboro.decide.lattice.kernels.rule_kinds import HELD_ALONE
 from oboro.kernels import kernel
 
 __all__ = [
@@ -35,11 +35,9 @@ __all__ = [
     "widen",
 ]
 
-DISTINCT_LIKE = RECURSIVE  # rules up to this kind look only at the values that a class holds, not at all there are
 Whole = int | np.signedinteger[Any]
 
 DENSE = 64  # a counter for every value is cheaper than sorting until there are many more values than records
-assert ENTROPY <= DISTINCT_LIKE
 
 
 class AttributeTables(NamedTuple):
@@ -169,7 +167,7 @@ def keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray) -> bool:
         tree = rules.tree[rules.tree_offset[r] : rules.tree_offset[r] + width * height].reshape((height, width))
         if rules.person >= 0 and r != rules.person:
             held, size = _people_held(rules.secrets[r], rules.secrets[rules.person], items, width)
-        elif rules.kind[r] <= DISTINCT_LIKE and width > DENSE + 2 * items.size:
+        elif rules.kind[r] in HELD_ALONE and width > DENSE + 2 * items.size:
             held = _present(rules.secrets[r], items, loads)
             size = held.sum()
         else:

@@ -51,7 +51,9 @@ def verdict(
         return 1 if _ordered_distance(held, size, whole) > level else 0
     if kind == kinds.T_TREE:
         return 1 if _tree_distance(held, some, n, size, whole, tree, above, surplus) > level else 0
-    return _breaks_shares(held, some, n, size, kind, count, level, whole, caps)
+    if kind in (kinds.DISCLOSURE, kinds.DISCLOSURE_OF_HELD, kinds.BASIC_LIKENESS, kinds.ENHANCED_LIKENESS):
+        return _breaks_shares(held, some, n, size, kind, count, level, whole, caps)
+    raise ValueError("a kind of rule that this kernel does not know")
 
 
 @kernel(inner=True, bare=True)
@@ -171,7 +173,9 @@ def fewest_gone(
     See `least_removed` for why. `surplus` is zeroed, `weights` and `left` are written on.
     """
     fewest = np.int64(0)
-    if kind == kinds.RECURSIVE:
+    if kind in kinds.MONOTONE:  # no part of a class keeps what the class breaks
+        fewest = size
+    elif kind == kinds.RECURSIVE:
         fewest = size if n < count else size - _kept_recursive(held, some, n, size, count, level, surplus)
     elif kind == kinds.ENTROPY:
         fewest = size if n < level else _by_entropy(held, some, n, size, k, level, weights, left)
@@ -181,8 +185,10 @@ def fewest_gone(
     elif kind == kinds.T_TREE and tree.shape[0] > 1:
         _tree(held, some, n, size, level, whole, tree, above, surplus, weights)
         fewest = _fewest(held, some, n, size, weights)
-    elif kind != kinds.DISCLOSURE_OF_HELD:
+    elif kind in (kinds.T_TREE, kinds.ALPHA, kinds.DISCLOSURE, kinds.BASIC_LIKENESS, kinds.ENHANCED_LIKENESS):
         fewest = _by_shares(held, some, n, size, kind, count, level, whole, above[0, whole.size], caps, weights)
+    elif kind != kinds.DISCLOSURE_OF_HELD:  # nothing follows of finer nodes
+        raise ValueError("a kind of rule that this kernel does not know")
     return size if fewest > 0 and size - fewest < k else fewest
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oboro.decide.lattice.kernels.rule_kinds import DISTINCT
 from oboro.decide.lattice.kernels.rules.class_parts import (
     FinerClasses,
     KeyReading,
@@ -142,12 +141,10 @@ def ask(n: int, size: int, k: int, least: bool, rules: RuleArrays, held: np.ndar
         broken = verdict(mine, some, found, size, kind, count, level, usual, ladder, above, caps, rules.bits, surplus)
         gone = np.int64(0)
         if broken == 1 and least:
-            gone = size
-            if kind != DISTINCT:
-                gone = fewest_gone(
-                    mine, some, found, size, k, kind, count, level, usual, ladder, above, caps, surplus, room.spare,
-                    room.more,
-                )  # fmt: skip
+            gone = fewest_gone(
+                mine, some, found, size, k, kind, count, level, usual, ladder, above, caps, surplus, room.spare,
+                room.more,
+            )  # fmt: skip
         if kinds.shape[0] > 1:
             for j in range(found):
                 mine[some[j]] = 0
