@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -400,12 +401,16 @@ OUTPUTS: dict[str, MatrixOutput] = {
 }
 
 
-def covering(first: Sequence[str], second: Sequence[str], third: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return rows of one name from each list in which any two names of different lists meet at least once.
+def covering(recipes: Sequence[str], places: Sequence[str], outputs: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return each recipe with each place, and each recipe with each output; "" where a combination writes none.
 
-    The first two lists are crossed, and the third, the shortest, is dealt over them diagonally (a Latin rectangle).
+    Outputs take most of the time. They are dealt diagonally, so that every place meets several of them.
     """
-    return [(one, two, third[(i + j) % len(third)]) for i, one in enumerate(first) for j, two in enumerate(second)]
+    step, found = len(places) // len(outputs), []
+    for (i, recipe), (j, place) in product(enumerate(recipes), enumerate(places)):
+        number, rest = divmod((i + j) % len(places), step)
+        found.append((recipe, place, outputs[number] if rest == 0 and number < len(outputs) else ""))
+    return found
 
 
 # What must be the same ------------------------------------------------------------------------------------------------
