@@ -13,6 +13,7 @@ from oboro.system.named_files import settings_of
 from oboro.table.parameters.yaml_nodes import MOST_NODES, written_out
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
+from oboro.text.printable import is_printable_yaml
 
 __all__ = ["content_of", "text_of", "yaml_text"]
 
@@ -107,4 +108,5 @@ MANY_ROWS = 5_000  # of hierarchies that stand in a recipe itself
 def yaml_text(content: Mapping[str, Any], rows: int) -> str:
     """A recipe as YAML. With many rows by libyaml, if there is one: a fifth of the time, other folds in some long lines."""
     dumper = yaml.SafeDumper if rows < MANY_ROWS else getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(yaml.dump(content, Dumper=dumper, allow_unicode=True, sort_keys=False, width=120))
+    text = str(yaml.dump(content, Dumper=dumper, allow_unicode=True, sort_keys=False, width=120))
+    return text if is_printable_yaml(text) else str(yaml.dump(content, Dumper=dumper, sort_keys=False, width=120))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["json_printable", "printable"]
+__all__ = ["is_printable_yaml", "json_printable", "printable"]
 
 # Controls (ESC, line ends, tab), line and paragraph separators, marks that turn the direction of text, halves of surrogates.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -26,3 +26,12 @@ def json_printable(text: str) -> str:
     True
     """
     return CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+
+
+def is_printable_yaml(text: str) -> bool:
+    """Whether YAML with its letters as they are has no control character beside line ends; else all beyond ASCII is escaped.
+
+    >>> is_printable_yaml("年齢: 1\n"), is_printable_yaml(chr(0x202E) + "age: 1\n")
+    (True, False)
+    """
+    return all(found[0] == "\n" for found in CONTROL.finditer(text))

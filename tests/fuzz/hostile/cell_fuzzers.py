@@ -148,6 +148,7 @@ def check_nested(case: Case, place: Path) -> Sequence[str]:
 NAMES = ("\x1b[2J", "\x1b]0;x\x07", "x\n  ✓ 7-anonymity holds", "\r", "\u202e", "\x9b31m", "[bold]", "<b>", "\u2028",
     "a" * 500, "é", "%s", "{a}",
     "__proto__", "../x", "=1+1", "'", '"', "`", "$(x)", "*", " ")  # fmt: skip
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SECRET = "Zquux"  # in every value of the column of names: no message may hold it
 WORDS = (
     ("init", "in.csv"), ("assess", "in.csv"), ("assess", "in.ndjson"), ("anonymize", "in.csv", "--recipe", "r.json", "-o",
@@ -184,7 +185,7 @@ def _files(case: Case, place: Path) -> None:
 
 
 def check_names(case: Case, place: Path) -> Sequence[str]:
-    """A code that means something, no internal error, no file beside the output, and no value of the data in a message."""
+    """A code that means something, no control characters, no forged line of a verdict, and no value of the data in a message."""
     _files(case, place)
     before = {one.name for one in place.iterdir()}
     words = [case["name"] if word == "NAME" else word for word in case["words"]]
@@ -197,6 +198,10 @@ def check_names(case: Case, place: Path) -> Sequence[str]:
         raise Finding("traceback", done.err[-300:])
     require(done.code in (0, 1, 2, 75, 78), f"exit code {done.code}")
     require(SECRET not in done.err, f"a value of the data in a message: {done.err[-200:]}")
+    both = done.out + done.err
+    require(not CONTROL.search(both), f"control characters: {CONTROL.search(both)}")
+    forged = [line for line in both.splitlines() if re.match(r"\s*✓ 7-anonymity holds", line)]
+    require(not forged or words[0] == "init", "a forged line")
     new = {one.name for one in place.iterdir()} - before
     require(new <= ({"out.csv"} if done.code == 0 else set()), f"exit code {done.code}, and yet {sorted(new)}")
     return [f"{words[0]}: exit code {done.code}"]

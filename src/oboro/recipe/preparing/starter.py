@@ -25,6 +25,7 @@ from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Role
 from oboro.text import Message
 from oboro.text.language import system_language
+from oboro.text.printable import is_printable_yaml
 
 __all__ = ["Starter", "init"]
 
@@ -135,6 +136,8 @@ def _told(one: ColumnGuess) -> tuple[Message, Message, Message]:
 
 def _flow(value: object) -> str:
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10_000)
+    if not is_printable_yaml(text):
+        text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000)
     return text.removesuffix("\n").removesuffix("\n...")
 
 

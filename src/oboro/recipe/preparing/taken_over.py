@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from oboro.recipe.loading import yaml_text
 from oboro.recipe.recipe import Recipe
 from oboro.system.atomic_file import atomic
 from oboro.text import Message
@@ -30,7 +29,7 @@ class TakenOver:
     def to_yaml(self, lang: str = "en") -> str:
         """The recipe, with what could not be taken over as comments."""
         said = "".join(f"# {note.say(lang)}\n" for note in self.notes)
-        return said + yaml.safe_dump(self.plain, sort_keys=False, allow_unicode=True)
+        return said + yaml_text(self.plain, 0)
 
     def write(self, folder: Path, lang: str = "en") -> Path:
         """Write `recipe.yaml` and its hierarchies into a folder; returns where the recipe is."""
