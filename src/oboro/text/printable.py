@@ -29,7 +29,7 @@ def json_printable(text: str) -> str:
 
 
 def is_printable_yaml(text: str) -> bool:
-    """Whether YAML with its letters as they are has no control character beside line ends; else all beyond ASCII is escaped.
+    r"""Whether YAML with its letters as they are has no control character beside line ends; else all beyond ASCII is escaped.
 
     >>> is_printable_yaml("年齢: 1\n"), is_printable_yaml(chr(0x202E) + "age: 1\n")
     (True, False)
