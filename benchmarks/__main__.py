@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.registry import BENCHES, run
-from oboro.app.options import stages
+from oboro.cli.options import stages
 from oboro.errors import OboroError
 
 __all__ = ["main"]

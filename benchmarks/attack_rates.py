@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import oboro
-from oboro.attacks.concealment_linkage import medoid, rerun
-from oboro.attacks.rates import Rate
-from oboro.table.dataset import Dataset
+from oboro.attacks.base import Rate
+from oboro.attacks.concealment import medoid, rerun
+from oboro.data.dataset import Dataset
 from oboro.verifier.classes import Classes
 
 PEOPLE, TABLES, K = 300, 20, 5

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from oboro.errors import BrokerError, OboroError, UsageError
-from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.service.base import BrokerAddress
 
 __all__ = [
     "CuttingProxy",
@@ -180,7 +180,7 @@ class LocalNats(LocalBroker):
 
     def awake(self) -> None:
         """JetStream answers later than the port."""
-        from oboro.io.brokers.nats_link import NatsLink
+        from oboro.service.nats import NatsLink
 
         link = NatsLink(self._address("none"))
         try:
@@ -213,7 +213,7 @@ class LocalNats(LocalBroker):
 
     def held(self, name: str) -> list[tuple[str, bytes]]:
         """By a consumer from the beginning."""
-        from oboro.io.brokers.nats_stream import NatsSource
+        from oboro.service.nats import NatsSource
 
         source = NatsSource(self._address(name))
         found: list[tuple[str, bytes]] = []
@@ -535,7 +535,7 @@ class LocalKafka(LocalBroker):
         return [(line.partition(b" ")[0].decode(), line.partition(b" ")[2]) for line in lines]
 
     def _read(self, name: str, path: Path) -> None:
-        from oboro.io.brokers.kafka_topic import KafkaSink
+        from oboro.service.kafka import KafkaSink
 
         address = BrokerAddress("kafka", False, "127.0.0.1", self.port, name, {"partition": "0"}, "TO")
         with path.open("wb") as file, suppress(BrokerError):  # a topic that is not there yet holds nothing
@@ -586,7 +586,7 @@ class LocalMqtt(LocalBroker):
         ended(forked(lambda: self._send(name, bodies)))  # the client has threads, which a fork would lose
 
     def _send(self, name: str, bodies: Sequence[bytes]) -> None:
-        from oboro.io.brokers.mqtt_topic import MqttSink
+        from oboro.service.mqtt import MqttSink
 
         sink = MqttSink(self._address(name))
         sink.open()
@@ -606,7 +606,7 @@ class LocalMqtt(LocalBroker):
         """A subscriber; ids are noted beside."""
         from queue import SimpleQueue
 
-        from oboro.io.brokers.mqtt_topic import MqttLink
+        from oboro.service.mqtt import MqttLink
 
         came: SimpleQueue[Any] = SimpleQueue()
         client = MqttLink(self._address(name), f"tap-{name}").connect(False, lambda *given: came.put(given[2]))

@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.heuristics import made_up
-from oboro.decide.class_rules import closeness_rule, diversity_rule
-from oboro.decide.lattice.objective import loss_of
-from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import search
-from oboro.kernels import always_compiled
+from oboro.algorithms.lattice.constraints import closeness_rule, diversity_rule
+from oboro.algorithms.lattice.losses import loss_of
+from oboro.algorithms.lattice.problem import Problem
+from oboro.algorithms.lattice.search import search
+from oboro.kernels.jit import always_compiled
 
 MOST = 60.0
 

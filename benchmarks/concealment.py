@@ -19,21 +19,20 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.rows import BenchRow, adult_records, data_folder
-from oboro.attacks.concealment_linkage import medoid, rerun
-from oboro.decide.concealment.design import Design
-from oboro.decide.concealment.exact import exact
-from oboro.decide.concealment.kernels import tours
-from oboro.decide.concealment.methods import DesignSearch, Method
-from oboro.decide.concealment.people import People
-from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import OrderedAttribute, Records
-from oboro.decide.microaggregation.mdav import mdav
-from oboro.decide.space import Space, ranks
+from oboro._lazy import bring
+from oboro.algorithms.concealment import kernels
+from oboro.algorithms.concealment.design import Design, People
+from oboro.algorithms.concealment.methods import DesignSearch, Method
+from oboro.algorithms.concealment.optimum import exact
+from oboro.algorithms.microaggregation.mdav import mdav
+from oboro.algorithms.partitioning.mondrian import mondrian
+from oboro.algorithms.partitioning.records import OrderedAttribute, Records, Space, ranks
+from oboro.attacks.concealment import medoid, rerun
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
 from oboro.errors import UsageError
-from oboro.system.extras import bring
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.schema import Attribute, Schema
+from oboro.schema import Attribute, Schema
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.k_conceal import KConceal
@@ -294,8 +293,8 @@ def _worthwhile(distances: np.ndarray, one: np.ndarray, other: np.ndarray) -> np
     """
     people = len(distances)
     tour = np.empty(people, dtype=np.int64)
-    tours.follow_nearest(distances, 0, tour)
-    tours.two_opt(distances, tour)
+    kernels.follow_nearest(distances, 0, tour)
+    kernels.two_opt(distances, tour)
     lengths = distances[tour, np.roll(tour, -1)]
     best = min(lengths[::2].sum(), lengths[1::2].sum())
     nearest = np.where(np.eye(people, dtype=bool), np.inf, distances).min(axis=1)

@@ -19,11 +19,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from oboro.io.byte_streams import open_stream
-from oboro.io.csv.dialect import Dialect
-from oboro.io.csv.parse import parse
-from oboro.io.csv.record_blocks import RecordCutter
-from oboro.system.direct_io import Uncached
+from oboro.io.bytes import open_stream
+from oboro.io.formats.csv.blocks import RecordCutter
+from oboro.io.formats.csv.dialect import Dialect
+from oboro.io.formats.csv.reader import parse
+from oboro.system.files import Uncached
 
 POLARS = """
 import sys, time, polars as pl

@@ -26,8 +26,8 @@ Writer = Callable[[Path], Any]
 
 def with_oboro(path: Path) -> Writer:
     """Read with oboro."""
-    from oboro.io.files import read
-    from oboro.io.output import write
+    from oboro.io.read import read
+    from oboro.io.write import write
 
     data = read(path).data
     return lambda out: write(data, out)
@@ -95,8 +95,8 @@ def run(*words: object) -> str:
 
 def make(path: Path, rows: int, columns: int) -> None:
     """The file to read."""
-    from oboro.io.output import write_blocks
-    from oboro.samples.purchases_table import purchases
+    from oboro.io.write import write_blocks
+    from oboro.samples.purchases import purchases
 
     write_blocks(purchases(rows, columns=columns), path)
 

@@ -22,7 +22,7 @@ from benchmarks.rows import BenchRow, adult_records, data_folder
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import run_stream
 from oboro.stream import DelayFree
-from oboro.verifier.stream_check import Pairing, candidates, verify_stream
+from oboro.verifier.stream import Pairing, candidates, verify_stream
 
 __all__ = ["pictures", "rows"]
 

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import beta
 
-from oboro.decide.private.sampled_classes import largest_sampling, least_class_size
-from oboro.techniques.columns.private_draws import drawn_records, noised, noisy_best
+from oboro.algorithms.private_sampling import drawn_records, largest_sampling, least_class_size, noised, noisy_best
 
 RESULT = Path(__file__).parent / "results" / "differential_privacy.json"
 SURE = 1e-6  # of each interval, so that all of them together hold

@@ -27,8 +27,8 @@ import pyarrow as pa
 
 import oboro
 from benchmarks.rows import record
-from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies
-from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
+from oboro.samples.people import hierarchy_csv, people, people_hierarchies
+from oboro.samples.purchases import purchases, purchases_hierarchies, purchases_recipe
 
 ADULT = (
     "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class",

@@ -22,12 +22,12 @@ from unittest.mock import patch
 import yaml
 
 import oboro
+from oboro.data.dataset import Dataset
+from oboro.disclosure import gate
 from oboro.disclosure.gate import Findings
-from oboro.io.files import read
-from oboro.io.output import write
-from oboro.recipe import run as run_module
-from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies
-from oboro.table.dataset import Dataset
+from oboro.io.read import read
+from oboro.io.write import write
+from oboro.samples.people import hierarchy_csv, people, people_hierarchies
 
 QUASI: dict[str, dict[str, Any]] = {
     "birthdate": {"hierarchy": {"dates": ["day", "month", "year", "decade"]}},
@@ -71,7 +71,7 @@ def timed(act: Callable[[], Any], times: int = 2) -> Seconds:
 def without_look(act: Callable[[], Any]) -> Seconds:
     """The same job, if nobody looked: neither at the release nor, while the file is read, at columns that stay in it."""
     with (
-        patch.object(run_module, "check_release", lambda candidate: Findings()),
+        patch.object(gate, "check_release", lambda candidate: Findings()),
         patch.object(oboro.Recipe, "looks_at", lambda self, names: ()),
     ):
         return timed(act)

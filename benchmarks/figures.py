@@ -16,13 +16,12 @@ from benchmarks.histogram import METHODS, MIXTURES, SEED
 from benchmarks.rows import BenchRow, data_folder
 from benchmarks.window import SPLITS, region_sizes
 from benchmarks.window import flow as journeys
-from oboro.decide.concealment.design import Design
-from oboro.decide.concealment.people import People
-from oboro.decide.intervals.univariate import Method, univariate
+from oboro._lazy import bring
+from oboro.algorithms.concealment.design import Design, People
+from oboro.algorithms.intervals import Method, univariate
+from oboro.data.dataset import Dataset
 from oboro.stream import Window
-from oboro.system.atomic_file import atomic
-from oboro.system.extras import bring
-from oboro.table.dataset import Dataset
+from oboro.system.files import atomic
 
 __all__ = [
     "draw_concealment",

@@ -44,7 +44,7 @@ table.with_columns(pl.when(rare).then(pl.lit("*")).otherwise(pl.col(quasi)).name
 
 READ = """
 import sys
-from oboro.io.files import read
+from oboro.io.read import read
 read(sys.argv[1])
 """
 
@@ -68,7 +68,7 @@ def run(job: str, folder: Path, keep: bool) -> dict[str, Any]:
     """Make the table, unless it is there, and anonymize it."""
     rows, columns, ending = re.fullmatch(r"(\d+)x(\d+)\.(\w+)", job).groups()  # type: ignore[union-attr]
     source, target = folder / job, folder / f"released-{job}"
-    oboro = [sys.executable, "-m", "oboro.app.cli"]
+    oboro = [sys.executable, "-m", "oboro.cli.main"]
     if not source.exists():
         print(f"{job}: making the table", file=sys.stderr)
         subprocess.run([*oboro, "synth", "purchases", "--rows", rows, "--columns", columns, "-o", source], check=True)

@@ -14,14 +14,14 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.rows import BenchRow
-from oboro.decide.lattice.node_check import NodeChecker
-from oboro.decide.lattice.nodes import Levels
-from oboro.decide.lattice.objective import CellLoss, loss_of
-from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import search
-from oboro.decide.lattice.search_progress import SearchProgress
-from oboro.table.dataset import Column
-from oboro.table.hierarchy import HierarchySpec
+from oboro.algorithms.lattice.evaluator import NodeChecker
+from oboro.algorithms.lattice.limits import SearchProgress
+from oboro.algorithms.lattice.losses import CellLoss, loss_of
+from oboro.algorithms.lattice.nodes import Levels
+from oboro.algorithms.lattice.problem import Problem
+from oboro.algorithms.lattice.search import search
+from oboro.data.column import Column
+from oboro.hierarchies.spec import HierarchySpec
 
 __all__ = ["METHODS", "ArxSearch", "Method", "made_up", "pictures", "rows"]
 

@@ -25,10 +25,9 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmarks.rows import BenchRow, adult_records, data_folder, published
-from oboro.decide.intervals.univariate import Intervals, Method, univariate
-from oboro.measure.statistics.density_ratio import divergence
-from oboro.measure.statistics.resemblance import wasserstein
-from oboro.techniques.columns.density import Density
+from oboro.algorithms.intervals import Intervals, Method, univariate
+from oboro.measures.divergence import divergence, wasserstein
+from oboro.techniques.columns import Density
 
 __all__ = ["MIXTURES", "Mixture", "ages", "million", "pictures", "rows", "true_divergence"]
 

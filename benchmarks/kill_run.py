@@ -22,7 +22,7 @@ from typing import Any
 import oboro
 from benchmarks.brokers import LocalBroker, LocalKafka, LocalMqtt, LocalNats, LocalRabbitmq, LocalRedis, forked
 from benchmarks.kills import KINDS_OF_STREAMS, kill_often
-from oboro.system.atomic_file import atomic
+from oboro.system.files import atomic
 
 __all__ = ["KINDS", "NotedParts", "killed", "killed_side_by_side", "main"]
 

@@ -24,13 +24,13 @@ from typing import Any
 
 from benchmarks.brokers import CuttingProxy, LocalBroker, ended, forked, free_port, wait_until
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_making import make_service
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
-from oboro.stream.runner.state_folder import StateFolder
-from oboro.stream.service import service as service_loop
-from oboro.stream.service.service import Service
-from oboro.verifier.stream_check import verify_stream
+from oboro.recipe.stream import StreamOptions, anonymizer
+from oboro.service.make import make_service
+from oboro.service.settings import ServiceSettings
+from oboro.stream import engine
+from oboro.stream.engine import Service
+from oboro.stream.journal import StateFolder
+from oboro.verifier.stream import verify_stream
 
 __all__ = [
     "KINDS_OF_STREAMS",
@@ -338,7 +338,7 @@ class Trial:
             if quiet:  # it may be refused, and says so
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             if self.quick:
-                service_loop.WAIT, service_loop.PAUSES = 0.02, (0.01, 0.02, 0.05, 0.1)
+                engine.WAIT, engine.PAUSES = 0.02, (0.01, 0.02, 0.05, 0.1)
             service = self.service()
             if death.step:
                 arm(service, death.step, death.after)

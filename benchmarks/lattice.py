@@ -16,13 +16,14 @@ import pyarrow.csv as pacsv
 
 from benchmarks import heuristics as heuristics_bench
 from benchmarks.rows import BenchRow, data_folder
-from oboro.decide.lattice.objective import LossName, loss_of
-from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import SearchResult, search
-from oboro.samples.purchases_table import FIRST_BIRTH, LAST_BIRTH, purchases_hierarchies
+from oboro.algorithms.lattice.losses import LossName, loss_of
+from oboro.algorithms.lattice.problem import Problem
+from oboro.algorithms.lattice.search import SearchResult, search
+from oboro.data.column import Column
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.samples.purchases import FIRST_BIRTH, LAST_BIRTH, purchases_hierarchies
 from oboro.system.process import peak_megabytes
-from oboro.table.dataset import Column
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
 
 __all__ = ["ADULT", "FULL", "adult_table", "best_losses", "pictures", "rows"]
 

@@ -23,17 +23,18 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from benchmarks.rows import BenchRow, data_folder
-from oboro.decide.local.bic import cells
-from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute
-from oboro.decide.local.top_down import top_down
-from oboro.decide.microaggregation.mdav import mdav, vmdav
-from oboro.decide.space import Space
+from oboro.algorithms.microaggregation.mdav import mdav, vmdav
+from oboro.algorithms.partitioning.density import cells
+from oboro.algorithms.partitioning.mondrian import mondrian
+from oboro.algorithms.partitioning.records import LocalAttribute, OrderedAttribute, Records, Space, TreeAttribute
+from oboro.algorithms.partitioning.top_down import top_down
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
 from oboro.errors import PromiseError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.schema import Attribute, Schema
-from oboro.techniques.base import Technique, Work
+from oboro.schema import Attribute, Schema
+from oboro.techniques import Technique
+from oboro.techniques.base import Work
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode
 

@@ -22,10 +22,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from oboro import Recipe
+from oboro.attacks.base import Rate
 from oboro.attacks.minimality import infer_by_minimality
-from oboro.attacks.rates import Rate
 from oboro.errors import PromiseError
-from oboro.measure.key_figures import suppressed_records
+from oboro.measures.risk import suppressed_records
 from oboro.recipe.release import Release
 from oboro.verifier.classes import Classes
 

@@ -13,9 +13,9 @@ import os
 from pathlib import Path
 
 import oboro
-from oboro.recipe.service.partition_price import PARTS, measured_price
-from oboro.recipe.stream_plan import StreamOptions
-from oboro.stream.service.partition import Partition
+from oboro.recipe.stream import StreamOptions
+from oboro.service.settings import PARTS, measured_price
+from oboro.stream.records import Partition
 
 COLUMNS = {"workclass": 1, "marital": 5, "race": 8, "sex": 9, "country": 13}
 MORE = {"education": 3, "occupation": 6, "relationship": 7}

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 import oboro
-from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.data.column import Column, smallest_unsigned
+from oboro.data.dataset import Dataset
 
 QUASI = {"age": 90, "zip": 400, "sex": 2, "job": 14}
 STEPS = {"age": [5, 10, 20], "zip": [10, 100]}

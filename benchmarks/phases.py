@@ -18,13 +18,13 @@ from types import SimpleNamespace
 from typing import Any
 
 LOOPS = {  # where a loop is used, under which name its room is known there, and the loops
-    ("oboro.io.csv.record_blocks", "kernels"): ("tokenize",),
-    ("oboro.io.csv.parse", "kernels"): ("encode_columns",),
-    ("oboro.io.csv.parse_held", ""): ("add_cells",),
-    ("oboro.io.parquet.growing_columns", "kernels"): ("encode_columns", "pack_values"),
-    ("oboro.io.csv.copy_through", "kernels"): ("copy_records",),
-    ("oboro.io.shuffled.shuffled_lines", "kernels"): ("deal_lines", "place_lines"),
-    ("oboro.io.csv.rows_out", "rendering"): ("render",),
+    ("oboro.io.formats.csv.blocks", "kernels"): ("tokenize",),
+    ("oboro.io.formats.csv.reader", "kernels"): ("encode_columns",),
+    ("oboro.io.formats.csv.reader", ""): ("add_cells",),
+    ("oboro.io.formats.columns", "kernels"): ("encode_columns", "pack_values"),
+    ("oboro.io.formats.csv.writer", "kernels"): ("copy_records",),
+    ("oboro.io.external_shuffle", "kernels"): ("deal_lines", "place_lines"),
+    ("oboro.io.formats.csv.writer", "rendering"): ("render",),
 }
 PHASES = ("_opened", "_check_hierarchies", "released_order", "verify_promises", "check_release")
 

@@ -23,9 +23,9 @@ from typing import Any
 import polars as pl
 
 from benchmarks.rows import record
-from oboro.io.files import read
-from oboro.io.output import write_blocks
-from oboro.samples.purchases_table import purchases
+from oboro.io.read import read
+from oboro.io.write import write_blocks
+from oboro.samples.purchases import purchases
 
 RESULT = Path(__file__).parent / "results" / "read_csv.json"
 

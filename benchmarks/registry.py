@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.rows import BenchRow, printed, record
 from oboro.errors import UsageError
-from oboro.system.atomic_file import atomic
+from oboro.system.files import atomic
 
 __all__ = ["BENCHES", "Bench", "run"]
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import oboro
-from oboro.attacks.rates import Rate
+from oboro.attacks.base import Rate
 
 RESULT = Path(__file__).parent / "results" / "row_order.json"
 PAGE = Path(__file__).parent.parent / "docs" / "decisions" / "0012-rows-come-out-in-a-random-order.md"

@@ -21,13 +21,13 @@ import numpy as np
 from benchmarks.heuristics import made_up
 from benchmarks.lattice import ADULT, adult_table
 from benchmarks.rows import data_folder
-from oboro.decide.class_rules import Rule, closeness_rule, disclosure_rule, diversity_rule, likeness_rule
-from oboro.decide.lattice.objective import loss_of
-from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import search
-from oboro.kernels import always_compiled
-from oboro.table.dataset import Column
-from oboro.table.hierarchy import Hierarchy
+from oboro.algorithms.lattice.constraints import Rule, closeness_rule, disclosure_rule, diversity_rule, likeness_rule
+from oboro.algorithms.lattice.losses import loss_of
+from oboro.algorithms.lattice.problem import Problem
+from oboro.algorithms.lattice.search import search
+from oboro.data.column import Column
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.kernels.jit import always_compiled
 
 SECRETS = ("occupation", "education", "marital-status", "salary-class", "native-country")
 ASKED = ((2, 0.0), (5, 0.0), (10, 0.0), (5, 0.02), (2, 0.1), (5, 0.1), (10, 0.1))  # k, suppressed share

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import oboro
-from oboro.attacks.series.series_attack import series_attack
+from oboro.attacks.series import series_attack
 
 PEOPLE, MONTHS, K, L = 20_000, 4, 5, 2
 QUASI = ["age", "sex", "race", "marital-status"]

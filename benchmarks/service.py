@@ -24,10 +24,10 @@ from benchmarks.kill_run import KINDS, killed_side_by_side
 from benchmarks.kills import taken_over
 from benchmarks.rows import BenchRow
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_making import make_service
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
-from oboro.stream.service.service import Service
+from oboro.recipe.stream import StreamOptions, anonymizer
+from oboro.service.make import make_service
+from oboro.service.settings import ServiceSettings
+from oboro.stream.engine import Service
 
 __all__ = [
     "FULL",
@@ -200,7 +200,7 @@ def _run(
     """Fill an input, unless it is there, and measure one run over it."""
     filled = folder / f"{name}.filled"
     if broker.forgets:
-        from oboro.io.brokers.brokers import open_place
+        from oboro.service.base import open_place
 
         def subscribe() -> None:
             source = open_place(broker.place(name), "source", "FROM")

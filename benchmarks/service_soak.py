@@ -25,10 +25,10 @@ import numpy as np
 from benchmarks.brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
 from benchmarks.service import RECIPE, bodies, stamped
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_making import make_service
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
-from oboro.stream.service.service import Service
+from oboro.recipe.stream import StreamOptions, anonymizer
+from oboro.service.make import make_service
+from oboro.service.settings import ServiceSettings
+from oboro.stream.engine import Service
 from oboro.system.process import megabytes_now
 
 RESULTS = Path(__file__).parent / "results"
@@ -150,7 +150,7 @@ def feed(broker: LocalBroker, seconds: float, place: Path) -> None:
 def asking(broker: LocalBroker) -> Any:
     """How many records came out; whoever asks also trims."""
     if broker.kind == "nats":
-        from oboro.io.brokers.nats_link import NatsLink
+        from oboro.service.nats import NatsLink
 
         link = NatsLink(broker._address("OUT"))  # type: ignore[attr-defined]
         link.connect()

@@ -23,10 +23,9 @@ import numpy as np
 
 from benchmarks.service import DIFFERENT, NAMES, RECIPE
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
-from oboro.stream.service.record_ids import RecordIds
-from oboro.stream.service.service_plan import ServicePosition
-from oboro.stream.service.starting import restored
+from oboro.recipe.stream import StreamOptions, anonymizer
+from oboro.stream.engine import ServicePosition, restored
+from oboro.stream.records import RecordIds
 
 BLOCK = 1000
 WEIGHTS = [1.0 / np.arange(1, different + 1) ** 2 for different in DIFFERENT]

@@ -37,7 +37,7 @@ def cpu_seconds(command: list[str], **more: str) -> float:
 
 def commands(folder: Path, rows: int) -> dict[str, list[str]]:
     """A name for each row of the table, and what is run."""
-    program = [PYTHON, "-m", "oboro.app.cli"]
+    program = [PYTHON, "-m", "oboro.cli.main"]
     table = folder / "people.csv"
     subprocess.run(
         [*program, "synth", "people", "--rows", str(rows), "--seed", "7", "--output", str(table)], check=True

@@ -21,8 +21,7 @@ import numpy as np
 
 from benchmarks.rows import BenchRow
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import run_stream
-from oboro.recipe.stream_plan import StreamOptions
+from oboro.recipe.stream import StreamOptions, run_stream
 from oboro.system.process import megabytes_now
 
 __all__ = ["SECONDS", "pictures", "rows"]

@@ -16,10 +16,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from benchmarks.rows import BenchRow
-from oboro.engines import anonymize_place
-from oboro.engines.run_on_engine import BOUNDED
+from oboro.engines.run import BOUNDED, anonymize_place
 from oboro.recipe.recipe import Recipe
-from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
+from oboro.samples.purchases import purchases, purchases_hierarchies, purchases_recipe
 from oboro.system.process import peak_megabytes
 
 __all__ = ["FULL", "rows"]
@@ -128,7 +127,7 @@ def _forget_peak() -> None:
 
 def _copied_by_spark(path: Path, folder: Path) -> float:
     """Seconds in which Spark itself reads and writes the table: what is left is ours."""
-    from oboro.engines.spark_session import spark_session
+    from oboro.engines.spark import spark_session
 
     started = time.perf_counter()
     spark_session().read.parquet(str(path)).write.parquet(str(folder / "copy"))

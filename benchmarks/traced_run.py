@@ -43,7 +43,7 @@ def entered(words: list[str]) -> dict[Place, Place | None]:
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        from oboro.app.cli import main
+        from oboro.cli.main import main
 
         main()
     except SystemExit as ended:
@@ -74,10 +74,10 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "people.csv"
         made = ("synth", "people", "--rows", "300", "--seed", "7", "--output", str(table))
-        subprocess.run([sys.executable, "-m", "oboro.app.cli", *made], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "oboro.cli.main", *made], check=True, capture_output=True)
         job = ["anonymize", str(table), "-r", f"{table}.recipe.yaml", "-o", str(Path(folder) / "released.csv")]
         subprocess.run(
-            [sys.executable, "-m", "oboro.app.cli", *job], check=True, capture_output=True
+            [sys.executable, "-m", "oboro.cli.main", *job], check=True, capture_output=True
         )  # compiles kernels
         functions = entered([*job[:-1], str(Path(folder) / "again.csv")])
     if "--list" in sys.argv:

@@ -19,12 +19,11 @@ import numpy as np
 from benchmarks import window_kernels as kernels
 from benchmarks.rows import BenchRow, published
 from benchmarks.window_kernels import occupancy
-from oboro.decide.neighbours import SearchPlan
-from oboro.decide.neighbours.search_plan import anchors_of
+from oboro.algorithms.neighbours.index import SearchPlan, anchors_of
 from oboro.stream import Window
-from oboro.stream.window.kernels.window_steps import DUE
-from oboro.stream.window.window_engine import EngineSpec, WindowEngine
-from oboro.verifier.window_check import verify_window
+from oboro.stream.window.engine import EngineSpec, WindowEngine
+from oboro.stream.window.kernels import DUE
+from oboro.verifier.stream import verify_window
 
 __all__ = ["SPLITS", "fill", "flow", "pass_heads", "pictures", "region_sizes", "rows", "uniform"]
 

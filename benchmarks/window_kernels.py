@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.decide.neighbours.kernels.live_points import Anchors, keys_of
-from oboro.kernels import kernel
-from oboro.stream.window.kernels.group_forming import GroupRules
-from oboro.stream.window.kernels.window_steps import DONE, HEAD, WAITING, Incoming, WindowState, decide, enter
+from oboro.algorithms.neighbours.kernels import Anchors, keys_of
+from oboro.kernels.jit import kernel
+from oboro.stream.window.kernels import DONE, HEAD, WAITING, GroupRules, Incoming, WindowState, decide, enter
 
 __all__ = ["fill", "occupancy", "pass_heads"]
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from oboro.system.direct_io import Uncached
+from oboro.system.files import Uncached
 
 
 def seconds(path: Path, megabytes: int, direct: bool) -> tuple[float, float]:

@@ -86,8 +86,8 @@ def page() -> str:
     """The whole page."""
     import typer.main
 
-    from oboro.app.commands.all_commands import app
-    from oboro.app.language.speaking_group import put_words
+    from oboro.cli.all_commands import app
+    from oboro.cli.commands import put_words
     from oboro.text.message import catalogue
 
     group: Any = typer.main.get_command(app)

@@ -13,10 +13,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from oboro.app.web.opening import first_table
-from oboro.app.web.serving import page_server
-from oboro.recipe.preparing.sample_files import write_sample
 from oboro.recipe.recipe import Recipe
+from oboro.recipe.starter import write_sample
+from oboro.web.server import first_table, page_server
 
 PLACE = Path(__file__).parent / "web"
 SIZE = {"width": 1200, "height": 780}

@@ -78,7 +78,7 @@ def _python() -> Iterator[str]:
 
 
 def _is_technique(thing: Any) -> bool:
-    from oboro.techniques.base import Technique
+    from oboro.techniques import Technique
 
     return isinstance(thing, type) and issubclass(thing, Technique)
 
@@ -205,7 +205,7 @@ def _steps() -> Iterator[str]:
 
 
 def _recipe() -> Iterator[str]:
-    from oboro.table.schema import Attribute
+    from oboro.schema import Attribute
 
     yield (
         "# Recipes\n\nThe keys of a recipe, and what an attribute may say."
@@ -294,8 +294,8 @@ TITLES = {
 def _commands(lang: str) -> Iterator[str]:
     import typer.main
 
-    from oboro.app.commands.all_commands import app
-    from oboro.app.language.speaking_group import put_words
+    from oboro.cli.all_commands import app
+    from oboro.cli.commands import put_words
     from oboro.text.message import catalogue
 
     group: Any = typer.main.get_command(app)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
-from oboro.app.cli import main
+from oboro.cli.main import main
 
 
 @dataclass(frozen=True)

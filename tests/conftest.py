@@ -17,9 +17,11 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from oboro.kernels import always_compiled
+from oboro.kernels.jit import always_compiled
 
-pytest.register_assert_rewrite("tests.decide.lattice_cases", "tests.report.report_cases", "tests.stream.stream_cases")
+pytest.register_assert_rewrite(
+    "tests.algorithms.lattice_cases", "tests.report.report_cases", "tests.stream.stream_cases"
+)
 
 # The first call of a kernel compiles it, and the machines are noisy: a deadline per example would say nothing.
 # Examples are drawn anew in every run; `make thorough` draws many more of them.
@@ -29,7 +31,7 @@ settings.load_profile(os.environ.get("OBORO_EXAMPLES", "oboro"))
 
 ROOT = Path(__file__).parent.parent
 
-# Tests read errors as a person at a terminal does; tests/app/test_quiet_errors.py reads them as a log does.
+# Tests read errors as a person at a terminal does; tests/cli/test_quiet_errors.py reads them as a log does.
 os.environ["OBORO_SHOW_VALUES"] = "1"
 
 # Threads that wait for work sleep. By default they keep their core busy for a while, which the other process of tests needs.
@@ -64,7 +66,7 @@ def arx_adult() -> Path:
 @pytest.fixture(scope="session")
 def arx_table(arx_adult: Path) -> Any:
     """ARX's Adult excerpt."""
-    from oboro.table.dataset import Dataset
+    from oboro.data.dataset import Dataset
 
     return Dataset.from_arrow(csv.read_csv(arx_adult / "adult.csv", parse_options=csv.ParseOptions(delimiter=";")))
 
@@ -119,21 +121,21 @@ def browser() -> Iterator[Any]:
 # named nowhere is a group by itself, and whichever process is free takes it. The largest group begins, with most kernels; beside it
 # run groups with kernels of their own or hardly any, then all that is long, so that both processes end at the same time.
 GROUPS = {
-    "report": ("app/", "recipe/", "samples/", "test_docs"),
-    "source": ("app/test_language", "system/test_windows", "techniques/test_traits", "test_architecture", "test_dependencies",
+    "report": ("cli/", "recipe/", "samples/", "test_docs"),
+    "source": ("cli/test_language", "system/test_windows", "techniques/test_traits", "test_architecture", "test_dependencies",
                "text/"),
     "stream": ("benchmarks/test_delay_free", "stream/test_stream_api", "stream/test_stream_promise", "stream/test_stream_runner",
                "recipe/test_stream"),
-    "window": ("benchmarks/test_window", "stream/test_window", "stream/test_stream_report", "decide/test_neighbours"),
+    "window": ("benchmarks/test_window", "stream/test_window", "stream/test_stream_report", "algorithms/test_neighbours"),
     "site": ("test_site",),
     "packaging": ("test_packaging",),
-    "local": ("benchmarks/test_local", "techniques/test_local_recode", "decide/test_bic", "decide/test_vmdav",
+    "local": ("benchmarks/test_local", "techniques/test_local_recode", "algorithms/test_bic", "algorithms/test_vmdav",
               "techniques/test_microaggregate"),
     "service": ("service/",),
     "engines": ("engines/",),
-    "web": ("app/web/",),
-    "concealment": ("decide/test_concealment", "verifier/test_matching"),
-    "lattice": ("decide/test_lattice", "benchmarks/test_lattice", "techniques/test_k_anonymize", "techniques/test_properties"),
+    "web": ("web/",),
+    "concealment": ("algorithms/test_concealment", "verifier/test_matching"),
+    "lattice": ("algorithms/test_lattice", "benchmarks/test_lattice", "techniques/test_k_anonymize", "techniques/test_properties"),
     "tutorials": ("test_tutorials",),
     "faults": ("faults/",),
     "attacks": ("attacks/",),

@@ -261,7 +261,7 @@ MUTATIONS = (
         "readers",
         "errors show values",
         (("text/raw_values.py", "    return _always[0] or os", "    return True or _always[0] or os"),),
-        "tests/app/test_quiet_errors.py",
+        "tests/cli/test_quiet_errors.py",
     ),
 )
 

@@ -21,8 +21,8 @@ def name_of(file: Path) -> str:
 
 
 def is_kernel_module(name: str) -> bool:
-    """Whether a module is called `kernels` or lies in a package of that name."""
-    return "kernels" in name.split(".")
+    """Return whether a module is called `kernels` or `…_kernels`, or lies in a package of that name."""
+    return any(part == "kernels" or part.endswith("_kernels") for part in name.split("."))
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -40,10 +40,7 @@ def known_to_kernels(name: str) -> bool:
     return is_kernel_module(name) or any(name == one or name.startswith(f"{one}.") for one in KERNELS_KNOW)
 
 
-DECORATOR = [
-    SOURCE / "kernels" / name
-    for name in ("__init__.py", "cache_folders.py", "compiling.py", "included_files.py", "kernel_cache.py")
-]
+DECORATOR = [SOURCE / "kernels" / name for name in ("jit.py", "compiling.py")]
 KERNEL_MODULES = [file for file in FILES if is_kernel_module(name_of(file)) and file not in DECORATOR]
 
 

@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from tests.source_code import nodes as nodes_of
 
 from benchmarks import registry
+from oboro._lazy import EXTRA_OF
 from oboro.errors import UsageError
-from oboro.system.extras import EXTRA_OF
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

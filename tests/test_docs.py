@@ -14,8 +14,8 @@ import yaml
 from tests.command_line import call
 
 import oboro
-from oboro.app.commands.all_commands import app
-from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.cli.all_commands import app
+from oboro.service.settings import ServiceSettings
 from oboro.techniques import TECHNIQUES
 
 ROOT = Path(__file__).parent.parent
@@ -92,7 +92,7 @@ def test_the_picture_shows_the_imports_that_there_are() -> None:
     architecture = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = architecture  # dataclasses look their module up
     spec.loader.exec_module(architecture)
-    drawn = architecture.draw(architecture.read_house())
+    drawn = architecture.draw(architecture.read_structure())
     assert drawn == architecture.PICTURE.read_text(), "docs/architecture.svg is out of date: run `make picture`"
 
 

@@ -43,6 +43,6 @@ def test_a_name_in_other_letters_is_told(name: str) -> None:
 
 def test_importing_and_helping_load_nothing_heavy() -> None:
     """Times are not asserted; what makes them short is: neither loads numpy, numba, pyarrow or pydantic."""
-    code = "import sys, oboro, oboro.app.cli; print(*[m for m in ('numpy', 'numba', 'pyarrow', 'pydantic') if m in sys.modules])"
+    code = "import sys, oboro, oboro.cli.main; print(*[m for m in ('numpy', 'numba', 'pyarrow', 'pydantic') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -96,7 +96,7 @@ def test_what_is_done_with_a_recipe(tmp_path: Any) -> None:
 
 
 def test_a_mistake_of_ours_stays_one() -> None:
-    from oboro.table.parameters.at_the_door import at_the_door
+    from oboro.data.parameters import at_the_door
 
     @at_the_door
     def broken(number: int) -> int:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import oboro
+from oboro.data.parameters import named_columns
 from oboro.errors import UsageError
-from oboro.table.named_columns import named_columns
 
 COLUMNS = {
     "age": [31, 38, 35, 52, 57, 59, 33, 51],

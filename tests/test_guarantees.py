@@ -184,7 +184,7 @@ def test_every_remedy_can_be_turned_off_for_its_test() -> None:
 
 def test_how_large_private_classes_are() -> None:
     """The table of k by ε, computed."""
-    from oboro.decide.private.sampled_classes import largest_sampling, least_class_size
+    from oboro.algorithms.private_sampling import largest_sampling, least_class_size
 
     for epsilon in (0.5, 1, 2):
         sampling = largest_sampling(epsilon)

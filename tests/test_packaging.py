@@ -41,7 +41,7 @@ os.chdir(sys.argv[1])
 import oboro
 from oboro.errors import UsageError
 from oboro.kernels import always_compiled
-from oboro.recipe.preparing.sample_files import write_sample
+from oboro.recipe.starter import write_sample
 recipe = oboro.Recipe.load(write_sample("people", Path("people.csv"), rows=300))
 with always_compiled():
     release = recipe.run("people.csv")

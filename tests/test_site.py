@@ -16,7 +16,7 @@ import pytest
 import typer.main
 
 import oboro
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
 from oboro.techniques import TECHNIQUES
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from benchmarks.scoreboard.measured_line import Place, program, run
-from oboro.samples.purchases_table import purchases
+from oboro.samples.purchases import purchases
 
 __all__ = ["forget", "made"]
 

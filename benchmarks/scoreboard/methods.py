@@ -19,11 +19,12 @@ from benchmarks.brokers import LocalNats, LocalRedis
 from benchmarks.rows import data_folder
 from benchmarks.scoreboard.measured_line import Line, Place
 from benchmarks.service import warm_measured
-from oboro.decide.concealment.exact import exact
-from oboro.decide.concealment.people import People
-from oboro.decide.microaggregation.mdav import mdav
-from oboro.decide.space import Space
-from oboro.table.dataset import Column, Dataset
+from oboro.algorithms.concealment.design import People
+from oboro.algorithms.concealment.optimum import exact
+from oboro.algorithms.microaggregation.mdav import mdav
+from oboro.algorithms.partitioning.records import Space
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 
 __all__ = ["adult_searches", "concealment", "microaggregation", "searches", "service", "streams", "windows"]
 

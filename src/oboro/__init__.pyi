@@ -3,24 +3,24 @@
 
 from oboro import errors as errors
 from oboro import stream as stream
-from oboro.attacks import attack as attack
-from oboro.decide.outliers import Outliers as Outliers
+from oboro.algorithms.outliers import Outliers as Outliers
+from oboro.attacks.run import attack as attack
+from oboro.data.dataset import Dataset as Dataset
+from oboro.data.special_uniques import special_uniques as special_uniques
 from oboro.explorer.session import Session as Session
 from oboro.explorer.session import explore as explore
-from oboro.io.files import read as read
-from oboro.measure.reconstruction import reconstruct as reconstruct
-from oboro.measure.retention_replacement import pk_evidence as pk_evidence
-from oboro.measure.risk import risk as risk
-from oboro.measure.statistics.fidelity import fidelity as fidelity
+from oboro.io.read import read as read
+from oboro.measures.reconstruction import pk_evidence as pk_evidence
+from oboro.measures.reconstruction import reconstruct as reconstruct
+from oboro.measures.risk import risk as risk
+from oboro.measures.statistics import fidelity as fidelity
+from oboro.recipe.assess import assess as assess
 from oboro.recipe.evaluate import evaluate as evaluate
-from oboro.recipe.preparing.column_hierarchy import propose_hierarchy as propose_hierarchy
-from oboro.recipe.preparing.starter import Starter as Starter
-from oboro.recipe.preparing.starter import init as init
 from oboro.recipe.recipe import Recipe as Recipe
 from oboro.recipe.release import Release as Release
-from oboro.recipe.released.assess import assess as assess
-from oboro.table.dataset import Dataset as Dataset
-from oboro.table.special_uniques import special_uniques as special_uniques
+from oboro.recipe.starter import Starter as Starter
+from oboro.recipe.starter import init as init
+from oboro.recipe.starter import propose_hierarchy as propose_hierarchy
 from oboro.techniques.bottom_code import BottomCode as BottomCode
 from oboro.techniques.dp_anonymize import DpAnonymize as DpAnonymize
 from oboro.techniques.drop_columns import DropColumns as DropColumns
@@ -42,6 +42,6 @@ from oboro.techniques.suppress_cells import SuppressCells as SuppressCells
 from oboro.techniques.swap import Swap as Swap
 from oboro.techniques.synthesize import Synthesize as Synthesize
 from oboro.techniques.top_code import TopCode as TopCode
-from oboro.verifier.table_check import verify as verify
+from oboro.verifier.promises import verify as verify
 
 __version__: str

@@ -1,8 +1,9 @@
 """`python -m oboro`: the command line."""
 
-from oboro.app.cli import program
+from __future__ import annotations
+
+from oboro.cli.main import program
 
 __all__: list[str] = []
-
 if __name__ == "__main__":
     program()

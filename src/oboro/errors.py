@@ -16,7 +16,7 @@ A stream that runs ends with 75 where the fault is `transient`, and with 78 wher
 
 A message says what was wrong, what is allowed and what came, and ends with the way out. It is an id with values
 (`oboro.text.Message`): `str(error)` is English, `error.say("ja")` Japanese. Logs keep messages, so these give the kind and the
-place of an offending value; `error.show()` gives the value itself, and no other value of the data (`oboro.text.raw_values`).
+place of an offending value; `error.show()` gives the value itself, and no other value of the data (`oboro.text.raw`).
 """
 
 from __future__ import annotations

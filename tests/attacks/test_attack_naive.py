@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.drawing import picks
 
-from oboro.attacks import Attack, Rate, attack
-from oboro.attacks.comparison.attacker_view import AttackerView, ReleasedClasses
-from oboro.attacks.comparison.known_people import Descriptions
+from oboro.attacks.attacker_view import AttackerView, Descriptions, ReleasedClasses
+from oboro.attacks.base import Attack, Rate
 from oboro.attacks.inference import CategoryGuesser, NumberGuesser, guess_by
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
+from oboro.attacks.run import attack
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oboro.attacks import Attack, attack
-from oboro.attacks.comparison.row_pairing import correspond
-from oboro.attacks.run_attacks import USUAL
-from oboro.table.dataset import Dataset
+from oboro.attacks.base import Attack
+from oboro.attacks.record_linkage import correspond
+from oboro.attacks.run import USUAL, attack
+from oboro.data.dataset import Dataset
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -358,7 +358,7 @@ def test_linking_in_a_part_is_no_less_than_in_the_whole(monkeypatch: pytest.Monk
     after = noise_too_small({**data, "age": [2.0 * age for age in data["age"]]}, np.random.default_rng(0))
     after = {**after, "age": [age / 2 for age in after["age"]], "born": ["*"] * 1200}
     whole = run(data, after)
-    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 200)
+    monkeypatch.setattr("oboro.attacks.base.MOST_CLASSES", 200)
     for seed in range(20):
         part = run(data, after, attempts=150, seed=seed)
         for name in ("record_linkage", "linkability"):

@@ -13,17 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.drawing import picks
 
-from oboro.attacks import Attack, Rate, attack
-from oboro.attacks.comparison.attacker_view import AttackerView
-from oboro.attacks.comparison.kernels import FITS
-from oboro.attacks.comparison.kernels.compared_people import _cost
-from oboro.attacks.comparison.known_people import Descriptions
-from oboro.attacks.comparison.row_pairing import correspond
-from oboro.attacks.run_attacks import _pick
-from oboro.attacks.scenario import OWN, prepare
+from oboro.attacks.attacker_view import AttackerView, Descriptions
+from oboro.attacks.base import OWN, Attack, Rate, prepare
+from oboro.attacks.kernels import FITS, _cost
+from oboro.attacks.record_linkage import correspond
+from oboro.attacks.run import _pick, attack
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import HierarchySpec
+from oboro.hierarchies.spec import HierarchySpec
 
 ROWS = 3000
 
@@ -154,9 +152,7 @@ def test_who_fits_a_description_is_what_its_words_say(
     low, high, entries = view.records(np.arange(len(labels)))
     described = Descriptions(low, high, entries, np.ones(low.shape, bool))
     found = view.people.fitting(described)
-    with patch.multiple(
-        "oboro.attacks.comparison.known_people", FIRST=3, AT_ONCE=2
-    ):  # a few people at a time find the same
+    with patch.multiple("oboro.attacks.attacker_view", FIRST=3, AT_ONCE=2):  # a few people at a time find the same
         np.testing.assert_array_equal(view.people.fitting(described), found)
     for count, (age, job) in zip(found, labels, strict=True):
         fits = [a in LIKES["age"][age] and j in LIKES["job"][job] for a, j in persons]
@@ -272,7 +268,7 @@ def test_labels_of_a_hierarchy_reach_what_stands_under_them_however_large(
     tree = HierarchySpec.model_validate({"tree": TREE}).build("x", original["x"])
     for largest in (0, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("oboro.attacks.comparison.column_comparison.LARGEST_TABLE", largest)
+            patch.setattr("oboro.attacks.attacker_view.LARGEST_TABLE", largest)
             view = AttackerView.of(original, released, ["x"], {"x": tree})
         described = Descriptions(*view.records(np.arange(len(labels))), np.ones((len(labels), 1), bool))
         found = view.people.fitting(described)
@@ -376,7 +372,7 @@ def test_attempts_are_at_most_what_was_asked_for() -> None:
 @pytest.mark.parametrize("part", [1, 100_000])
 def test_who_is_singled_out_is_alone_in_the_whole_table(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few records are searched for the nearest one, descriptions are held against everybody."""
-    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", part)
+    monkeypatch.setattr("oboro.attacks.base.MOST_CLASSES", part)
     data = people(900)
     trees = {
         "age": HierarchySpec(intervals=[5]).build("age", data["age"]),
@@ -394,7 +390,7 @@ def test_who_is_singled_out_is_alone_in_the_whole_table(part: int, monkeypatch: 
 
 
 def test_a_release_of_many_classes_is_searched_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 1000)
+    monkeypatch.setattr("oboro.attacks.base.MOST_CLASSES", 1000)
     data = people()
     found = attack(data, data.select(QUASI), quasi=QUASI)
     for one in found:
@@ -404,7 +400,7 @@ def test_a_release_of_many_classes_is_searched_in_part_and_says_so(monkeypatch: 
 
 def test_a_part_of_the_classes_gives_no_false_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes of four: however few of them are searched, one's own holds three others, so one guess in four is right."""
-    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 20)
+    monkeypatch.setattr("oboro.attacks.base.MOST_CLASSES", 20)
     data = Dataset.of({"age": [i // 4 for i in range(4000)], "town": [f"T{i // 400}" for i in range(4000)]})
     found = by_name(attack(data, data, quasi=["age", "town"], attempts=1000))["record_linkage"]
     assert "of 1,000 equivalence classes" in found.note
@@ -414,7 +410,7 @@ def test_a_part_of_the_classes_gives_no_false_alarm(monkeypatch: pytest.MonkeyPa
 def test_a_value_that_is_alone_only_in_the_part_is_no_single_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every income occurs ten times; in a part of the table some would occur once."""
     data = Dataset.of({"age": [30, 40] * 1500, "income": [1000 + i // 10 for i in range(3000)]})
-    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 1)
+    monkeypatch.setattr("oboro.attacks.base.MOST_CLASSES", 1)
     found = by_name(attack(data, data, quasi=["age"]))
     assert found["singling_out_univariate_any"].found.tried <= 4  # the ends of both columns
 

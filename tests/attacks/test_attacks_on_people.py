@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oboro
-from oboro.attacks.rates import Attack, Rate
+from oboro.attacks.base import Attack, Rate
 
 ROWS = 4  # of each person
 
@@ -74,7 +74,7 @@ def test_a_person_that_the_original_lacks() -> None:
 
 
 def test_the_module_does_not_hide_the_function() -> None:
-    import oboro.attacks.run_attacks
+    import oboro.attacks.run
 
-    assert callable(oboro.attacks.attack)
+    assert callable(oboro.attacks.base.attack)
     assert callable(oboro.attack)

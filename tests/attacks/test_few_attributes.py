@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.attacks.few_attributes import UniqueByFew, special
-from oboro.table.dataset import Dataset
+from oboro.data.dataset import Dataset
 from oboro.verifier.classes import class_sizes
 
 NAMES = ["a", "b", "c"]

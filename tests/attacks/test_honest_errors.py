@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from oboro.measure.statistics.associations import associations, pairs
-from oboro.measure.statistics.correlations import correlation_difference, correlations
-from oboro.measure.statistics.density_ratio import kullback_leibler
-from oboro.measure.statistics.learning import propensity_error
-from oboro.table.dataset import Dataset
+from oboro.data.dataset import Dataset
+from oboro.measures.divergence import kullback_leibler
+from oboro.measures.learning import propensity_error
+from oboro.measures.statistics import associations, correlation_difference, correlations, pairs
 
 WHOLE, PART = 20_000, 1_500
 Numbers = dict[str, np.ndarray]
@@ -44,7 +43,7 @@ def test_how_strongly_columns_go_together(
     data = table(make(np.random.default_rng(1)))
     truth = associations(data, ["a", "b"]).values[0, 1]
     assert not associations(data, ["a", "b"]).errors.any()
-    monkeypatch.setattr("oboro.measure.statistics.associations.MOST_ROWS", PART)
+    monkeypatch.setattr("oboro.measures.statistics.MAX_ASSOCIATION_ROWS", PART)
     found = [associations(data, ["a", "b"], np.random.default_rng(seed)) for seed in range(60)]
     held = sum(abs(one.values[0, 1] - truth) <= one.errors[0, 1] for one in found)
     assert held >= 53  # 95 % are 57
@@ -59,7 +58,7 @@ def test_a_sample_says_its_error_in_every_measure(monkeypatch: pytest.MonkeyPatc
     assert counted is not None
     assert (counted.sampled, counted.error) == (0, 0.0)
     assert all(one.error is None and not one.note for one in counted.measures())
-    monkeypatch.setattr("oboro.measure.statistics.associations.MOST_ROWS", PART)
+    monkeypatch.setattr("oboro.measures.statistics.MAX_ASSOCIATION_ROWS", PART)
     held = 0
     for seed in range(30):
         found = pairs(before, after, ["a", "b"], seed=seed)

@@ -8,7 +8,7 @@ import numpy as np
 
 import oboro
 from oboro.attacks.membership import WithoutChance
-from oboro.table.frames import Frame
+from oboro.data.frames import Frame
 
 PEOPLE = {"age": [20 + i % 50 for i in range(1200)], "sex": ["F" if i % 3 else "M" for i in range(1200)]}
 ROLES = {"age": {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}, "sex": {"role": "quasi"}}

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oboro
-from oboro.attacks.comparison.row_linking import link_rows
+from oboro.attacks.record_linkage import link_rows
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError
-from oboro.table.dataset import Dataset
 
 ROLES: dict[str, Any] = {
     "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10, 50]}},

@@ -16,8 +16,8 @@ from tests.drawing import picks
 import oboro
 from oboro.attacks import row_order
 from oboro.attacks.row_order import count_rows, known_order
-from oboro.table.dataset import Dataset
-from oboro.table.rows.row_shuffle import RowShuffle
+from oboro.data.dataset import Dataset
+from oboro.data.row_order import RowShuffle
 
 
 def people(rows: int = 400, seed: int = 0) -> dict[str, list[Any]]:

@@ -14,9 +14,8 @@ from tests.command_line import call
 from tests.naive.series import alike, candidates, changed, reach
 
 import oboro
-from oboro.attacks.series.narrowed import Narrowed
-from oboro.attacks.series.series_attack import SeriesRisk, series_attack
-from oboro.table.dataset import Dataset
+from oboro.attacks.series import Narrowed, SeriesRisk, series_attack
+from oboro.data.dataset import Dataset
 
 MARCH = {"age": ["20–29"] * 5 + ["30–39"] * 5, "ill": list("ABABC") + list("AABBC")}
 AGES = list(range(1, 9))

@@ -11,8 +11,8 @@ import pytest
 
 import oboro
 from oboro.attacks.window_owner import guess_first_owners
+from oboro.data.dataset import Dataset
 from oboro.recipe.recipe import Recipe
-from oboro.table.dataset import Dataset
 
 QUASI = ["x", "y"]
 EIGHT = [f"a{number}" for number in range(8)]

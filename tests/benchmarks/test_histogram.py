@@ -14,7 +14,7 @@ from benchmarks import histogram, registry
 from benchmarks.histogram import MIXTURES, Mixture, true_divergence
 from benchmarks.rows import BenchRow, printed
 from oboro.errors import UsageError
-from oboro.techniques.columns.density import Density
+from oboro.techniques.columns import Density
 
 
 def test_mixtures_are_what_the_paper_says() -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from math import inf
 
 import pytest
-from tests.decide.lattice_cases import larger_case
+from tests.algorithms.lattice_cases import larger_case
 
 from benchmarks import heuristics, lattice, registry
 from benchmarks.heuristics import METHODS, ArxSearch
 from benchmarks.lattice import best_losses
-from oboro.decide.lattice.search import search
+from oboro.algorithms.lattice.search import search
 from oboro.errors import UsageError
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from benchmarks import local
-from oboro.decide.local.records import OrderedAttribute, TreeAttribute
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.verifier.table_check import verify
+from oboro.algorithms.partitioning.records import OrderedAttribute, TreeAttribute
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
+from oboro.verifier.promises import verify
 
 
 def groups_of(labels):

@@ -9,8 +9,8 @@ from tests.naive import window as naive
 from benchmarks import window as bench
 from benchmarks.rows import BenchRow
 from benchmarks.window import fill, pass_heads
-from oboro.decide.neighbours import SearchPlan
-from oboro.stream.window.window_engine import EngineSpec, WindowEngine
+from oboro.algorithms.neighbours.index import SearchPlan
+from oboro.stream.window.engine import EngineSpec, WindowEngine
 
 
 @pytest.mark.parametrize("rule", ["paper", "grow"])

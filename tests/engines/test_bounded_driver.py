@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from pyspark import cloudpickle
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
 
-import oboro.engines.run_on_engine as engine_run
-from oboro.engines import anonymize_place
-from oboro.engines.bounded import bounded_run, bucket_checker, bucketed_checks
-from oboro.engines.bounded.bounded_recipe import why_rows
-from oboro.engines.coded.scattered_rows import Spool
-from oboro.engines.duck import DuckTable
-from oboro.engines.engine_release import EngineRelease
+import oboro.engines.run as engine_run
+from oboro.engines import bounded as engines_bounded
+from oboro.engines.base import EngineRelease
+from oboro.engines.bounded import why_rows
+from oboro.engines.coded import Spool
+from oboro.engines.duckdb import DuckTable
+from oboro.engines.run import anonymize_place
 from oboro.errors import InputError, OboroError, UsageError
 from oboro.recipe.recipe import Recipe
 
@@ -60,9 +60,9 @@ RECIPES = {
 def bounded(patch: pytest.MonkeyPatch, held: int = 1 << 21, bucket: int = 1 << 20, largest: int = 1 << 22) -> None:
     """As if few rows were many."""
     patch.setattr(engine_run, "BOUNDED", 0)
-    patch.setattr(bucket_checker, "HELD", held)
-    patch.setattr(bounded_run, "LARGEST", largest)
-    for module in (bounded_run, bucketed_checks):
+    patch.setattr(engines_bounded, "HELD", held)
+    patch.setattr(engines_bounded, "LARGEST", largest)
+    for module in (engines_bounded, engines_bounded):
         patch.setattr(module, "BUCKET", bucket)
 
 
@@ -214,7 +214,7 @@ def test_every_bucket_is_seen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """A bucket that is split, lost or read twice would let a worse node win, or one that does not hold."""
     bounded(monkeypatch, 0, 10)
     monkeypatch.setattr(Split, "how", how)
-    monkeypatch.setattr("oboro.engines.duck.Spool", Split)
+    monkeypatch.setattr("oboro.engines.duckdb.Spool", Split)
     with pytest.raises(InputError, match="rows were lost or doubled"):
         on_duckdb(RECIPES["tops that are no star"], tmp_path, table(60, 5))
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]

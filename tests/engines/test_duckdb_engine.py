@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, EMPTIED_CELLS, counted, facts, sparse, table
 from tests.io.places.recipe_matrix import RECIPES
 
-from oboro.engines import anonymize_place
-from oboro.engines.engine_errors import speaking_for
+from oboro.engines.coded import speaking_for
+from oboro.engines.run import anonymize_place
 from oboro.errors import FileError, InputError, OboroError, UsageError
-from oboro.io.files import read
+from oboro.io.read import read
 from oboro.recipe.recipe import Recipe
 
 
@@ -181,22 +181,22 @@ def test_a_release_never_mixes_two_readings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, kind: str
 ) -> None:
     """Decided on one reading and published from another: what differs in any way is refused, what is released is the first one."""
-    from oboro.engines import duck
+    from oboro.engines import duckdb
 
     recipe, data = {**BY_VALUE, **BY_CHANCE}[kind], table(60, 3)
     for row, sex, paid in ((0, "F", 1), (1, "M", 2)):
         data = pa.Table.from_batches([with_value(data.combine_chunks().to_batches()[0], "Sex", row, sex)])
         data = pa.Table.from_batches([with_value(data.to_batches()[0], "paid", row, paid)])
-    batches, readings = duck.DuckTable._batches, []
+    batches, readings = duckdb.DuckTable._batches, []
 
-    def changing(self: duck.DuckTable, names: object = None) -> object:
+    def changing(self: duckdb.DuckTable, names: object = None) -> object:
         readings.append("name" in self.names)  # only the table as it came has it
         for batch in batches(self, names):  # type: ignore[arg-type]
             again = readings[-1] and sum(readings) == PUBLISHED
             yield from CHANGES[change](batch) if again else [batch]
 
     expected = on_duckdb(recipe, tmp_path, data)
-    monkeypatch.setattr(duck.DuckTable, "_batches", changing)
+    monkeypatch.setattr(duckdb.DuckTable, "_batches", changing)
     (tmp_path / "again").mkdir()
     told, released = on_duckdb(recipe, tmp_path / "again", data)
     assert sum(readings) == PUBLISHED
@@ -290,12 +290,12 @@ def parquet(data: pa.Table) -> bytes:
 
 
 def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
-    from oboro.engines import staging
-    from oboro.system.drafts import draft_name
+    from oboro.engines import base
+    from oboro.system.files import draft_name
 
     left = tmp_path / draft_name("out")
     left.mkdir()
-    with staging.staged(str(tmp_path / "out")) as folder:
+    with base.staged(str(tmp_path / "out")) as folder:
         assert not left.exists()
         assert Path(folder.made.folder).stat().st_mode & 0o077 == 0
         for name in ("told", "given-up"):

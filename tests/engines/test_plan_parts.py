@@ -12,13 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.engine_cases import table
 
-from oboro.engines.coded import checked_rows, scattered_rows, tuple_keys
-from oboro.engines.coded.checked_rows import Checking
-from oboro.engines.coded.plan import KnownValues
-from oboro.engines.coded.scattered_rows import Scattered, parts_for, spooled
-from oboro.engines.coded.tuple_keys import TupleKeys, UnknownTuple
-from oboro.engines.coded.value_numbers import RowNumbers, value_numbers
-from oboro.engines.relational import COUNT, rows_of_tally
+from oboro.engines import coded
+from oboro.engines.coded import (
+    COUNT,
+    Checking,
+    KnownValues,
+    RowNumbers,
+    Scattered,
+    TupleKeys,
+    UnknownTuple,
+    parts_for,
+    rows_of_tally,
+    spooled,
+    value_numbers,
+)
 from oboro.errors import InputError
 
 KEY = bytes(range(16))
@@ -29,7 +36,7 @@ KEY = bytes(range(16))
 def test_keys_are_equal_where_combinations_are(rows: list[tuple[int, ...]], room: int) -> None:
     columns = [np.array(column, np.uint8) for column in zip(*rows, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuple_keys, "ROOM", room)  # keys are numbered anew on the way
+        patch.setattr(coded, "ROOM", room)  # keys are numbered anew on the way
         how, keys = TupleKeys.of(columns, [4] * 4, len(rows))
     assert len(set(keys.tolist())) == len(set(rows))
     assert {(row, key) for row, key in zip(rows, keys.tolist(), strict=True)} == {
@@ -39,7 +46,7 @@ def test_keys_are_equal_where_combinations_are(rows: list[tuple[int, ...]], room
 
 
 def test_a_combination_that_was_never_seen_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuple_keys, "ROOM", 8)
+    monkeypatch.setattr(coded, "ROOM", 8)
     how, _ = TupleKeys.of([np.array([0, 1]), np.array([0, 1]), np.array([0, 1])], [4, 4, 4], 2)
     with pytest.raises(UnknownTuple):
         how.keys([np.array([3]), np.array([3]), np.array([0])], 1)
@@ -72,13 +79,13 @@ def test_the_sum_of_rows_knows_every_row_and_no_order() -> None:
 
 
 @pytest.mark.parametrize("batches", [1, 4])
-@pytest.mark.parametrize("counted", [0, checked_rows.COUNTED], ids=["grouped", "in an array"])
+@pytest.mark.parametrize("counted", [0, coded.MAX_COUNTED_COMBINATIONS], ids=["grouped", "in an array"])
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_combinations_are_counted(
     batches: int, counted: int, dictionary: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Floating numbers by their text: −0.0 and 0.0, not-a-number and missing are told apart here."""
-    monkeypatch.setattr(checked_rows, "COUNTED", counted)
+    monkeypatch.setattr(coded, "MAX_COUNTED_COMBINATIONS", counted)
     data = table(60, 2).select(["zip", "weight", "born"])
     if dictionary:
         data = data.set_column(1, "weight", data["weight"].dictionary_encode().combine_chunks())
@@ -95,9 +102,9 @@ def test_combinations_are_counted(
 def test_sorted_keys_are_found_where_keys_as_they_come_are(known: list[int], keys: list[int]) -> None:
     held, wanted = np.unique(np.array(known, np.uint64)), np.array(keys, np.uint64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuple_keys, "LARGE", 0)
-        patch.setattr(tuple_keys, "FEW", 0)
-        assert tuple_keys.places_in(held, wanted).tolist() == np.searchsorted(held, wanted).tolist()
+        patch.setattr(coded, "LARGE", 0)
+        patch.setattr(coded, "FEW", 0)
+        assert coded.places_in(held, wanted).tolist() == np.searchsorted(held, wanted).tolist()
 
 
 @settings(max_examples=20)
@@ -105,7 +112,7 @@ def test_sorted_keys_are_found_where_keys_as_they_come_are(known: list[int], key
 def test_scattered_rows_are_the_same_rows(rows: int, parts: int, together: int) -> None:
     data = pa.table({"0": pa.array(range(rows), pa.int64())})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scattered_rows, "TOGETHER", together)  # several blocks a part
+        patch.setattr(coded, "TOGETHER", together)  # several blocks a part
         tables = [pa.table(one) for one in data.to_batches(max_chunksize=2)]
         found, again = ([one["0"].to_pylist() for one in spooled(Scattered(parts, KEY), tables)] for _ in range(2))
     assert found == again

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.engines.release_checks import CASES, case, outcome
 
-import oboro.engines.run_on_engine as engine_run
+import oboro.engines.run as engine_run
 from oboro.disclosure import gate
 from oboro.disclosure.gate import CHECKS, Checks, NeedsRows, ReleaseCandidate, check_release
-from oboro.engines import anonymize_place
-from oboro.engines.bounded.remote_columns import RemoteColumns
+from oboro.engines.bounded import RemoteColumns
+from oboro.engines.run import anonymize_place
 from oboro.recipe.recipe import Recipe
 
 HELD = {"rows on the driver": None, "no rows on the driver": 0}
@@ -66,7 +66,7 @@ def test_a_driver_without_rows_runs_the_same_list(tmp_path: Path, monkeypatch: p
         seen.append(candidate)
         return check_release(candidate)
 
-    monkeypatch.setattr("oboro.engines.bounded.bounded_run.check_release", watched)
+    monkeypatch.setattr("oboro.engines.bounded.check_release", watched)
     monkeypatch.setattr(engine_run, "_with_rows", lambda *_: pytest.fail("rows came to the driver"))
     recipe, data = case("identifiers", tmp_path)
     calm = data.set_column(0, "mail", pa.array([f"district {row % 30}" for row in range(data.num_rows)]))

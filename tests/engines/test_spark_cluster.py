@@ -16,8 +16,8 @@ from tests.engines.engine_cases import BY_VALUE, counted, table
 from tests.engines.standalone_cluster import Cluster, standalone_cluster
 from tests.engines.test_bounded_driver import told
 
-from oboro.engines import anonymize_place
-from oboro.engines.spark_session import SETTINGS, quietly
+from oboro.engines.run import anonymize_place
+from oboro.engines.spark import SETTINGS, quietly
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="no Java here: Spark needs 17 or newer"),

@@ -22,17 +22,16 @@ from tests.io.places.servers import s3_server
 
 from benchmarks.brokers import free_port
 from oboro.disclosure.gate import CHECKS
-from oboro.engines import anonymize_place
-from oboro.engines.engine_errors import speaking_for
-from oboro.engines.spark import SparkTable
-from oboro.engines.spark_session import SETTINGS, quietly
+from oboro.engines.coded import speaking_for
+from oboro.engines.run import anonymize_place
+from oboro.engines.spark import SETTINGS, SparkTable, quietly
 from oboro.errors import ColumnError, InputError, OboroError, SingledOutError
-from oboro.io.files import read
-from oboro.io.places.file_systems import file_system
-from oboro.io.places.place_names import as_place
+from oboro.io.places.files import file_system
+from oboro.io.places.place import as_place
+from oboro.io.read import read
 from oboro.recipe.recipe import Recipe
 from oboro.text import Message, Raw
-from oboro.text.raw_values import values_shown
+from oboro.text.raw import values_shown
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="no Java here: Spark needs 17 or newer"),

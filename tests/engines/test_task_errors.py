@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from oboro.engines.engine_errors import ChangedData, speaking_for
+from oboro.engines.coded import ChangedData, speaking_for
 from oboro.engines.task_errors import KEY, TaskError, opened_error, sealed_error
 from oboro.errors import ColumnError, InputError, OboroError
 from oboro.text import Message, Raw
-from oboro.text.raw_values import values_shown
+from oboro.text.raw import values_shown
 
 MISSING = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):
   File "/usr/lib/python3.11/site-packages/pyspark/worker.py", line 1250, in main
@@ -85,7 +85,7 @@ def test_an_error_that_was_cut_off_or_is_of_another_process_is_not_opened() -> N
     assert opened_error(str(sealed_error(ValueError("Ann"), KEY))[:70], "spark") is None
 
 
-@pytest.mark.parametrize("module", ["oboro", "oboro.engines.worker_memory", "numba"])
+@pytest.mark.parametrize("module", ["oboro", "oboro.engines.spark", "numba"])
 def test_a_missing_module_is_said_in_one_sentence(module: str) -> None:
     found = str(raised(ValueError(), MISSING.format(module=module)))
     assert repr(module).strip("'") in found

@@ -11,7 +11,7 @@ import pyarrow.parquet  # noqa: F401
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
-import oboro.engines.bounded.bounded_recipe
+import oboro.engines.bounded
 import oboro.engines.spark
 import oboro.kernels.compiling
 import oboro.recipe.recipe  # noqa: F401

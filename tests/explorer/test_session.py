@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.command_line import call
 
 import oboro
-from oboro.decide.lattice.node_check import NodeChecker
+from oboro.algorithms.lattice.evaluator import NodeChecker
 from oboro.errors import ColumnError, OboroError, PromiseError, UsageError
 from oboro.explorer.question import Question
 from oboro.recipe.recipe import Recipe

@@ -181,7 +181,7 @@ def _judge_promise(command: Command, released: list[dict[str, Any]]) -> Iterator
         if min(counts.values()) < 3:
             yield "promise broken", f"{min(counts.values())} records alike"
         return
-    from oboro.verifier.stream_check import verify_stream
+    from oboro.verifier.stream import verify_stream
 
     rows = [{"age": row["age"], "sex": row["sex"]} for row in people(160)]
     shown = [{"age": one["age"], "sex": one["sex"]} for one in released]

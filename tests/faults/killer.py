@@ -270,12 +270,12 @@ def main() -> None:
 
 
 def _load_report() -> None:
-    import oboro.measure.statistics.learning
+    import oboro.measures.learning
     import oboro.recipe.evidence
-    import oboro.report
-    import oboro.report.page.charts
+    import oboro.report.charts
+    import oboro.report.facts
 
-    oboro.measure.statistics.learning.load()
+    oboro.measures.learning.load()
 
 
 def _in_memory() -> str | None:

@@ -252,8 +252,8 @@ def _other_state(command: Command) -> Command:
 
 def _holding(folder: Path, state: str | None) -> Callable[[], object]:
     """Somebody else, who holds the state or the output."""
-    from oboro.stream.runner.state_folder import Batch, StateFolder
-    from oboro.system.private_file import hold_output, open_private
+    from oboro.stream.journal import Batch, StateFolder
+    from oboro.system.files import hold_output, open_private
 
     if state is not None:
         return StateFolder(folder / state, Batch).close

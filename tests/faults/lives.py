@@ -107,7 +107,7 @@ def _be(
 
 def run(command: Command, *, alone: bool = False) -> int:
     """The command line, as a program of its own where it has its process `alone`; its exit code."""
-    from oboro.app.cli import main, program
+    from oboro.cli.main import main, program
 
     sys.argv = ["oboro", *command.words]
     with ExitStack() as opened:
@@ -126,23 +126,22 @@ def run(command: Command, *, alone: bool = False) -> int:
 
 
 def _in_small_blocks() -> None:
-    from oboro.stream.runner import endpoints, runner
+    from oboro.stream import endpoints, engine
 
     endpoints.CHUNK = CHUNK
-    runner.StreamPlan.__dataclass_fields__["every"].default = EVERY
-    runner.StreamPlan.__init__.__defaults__ = tuple(
-        EVERY if one == 1 << 26 else one for one in runner.StreamPlan.__init__.__defaults__ or ()
+    engine.StreamPlan.__dataclass_fields__["every"].default = EVERY
+    engine.StreamPlan.__init__.__defaults__ = tuple(
+        EVERY if one == 1 << 26 else one for one in engine.StreamPlan.__init__.__defaults__ or ()
     )
 
 
 def _as_if_large(opened: ExitStack) -> None:
     """Every threshold above which a table counts as large is nothing."""
-    from oboro.io import held_limit, untouched_columns
-    from oboro.io.shuffled import dealt_runs
-    from oboro.kernels import always_compiled
-    from oboro.system import direct_io
+    from oboro.io import column_store, external_shuffle
+    from oboro.kernels.jit import always_compiled
+    from oboro.system import files
 
     opened.enter_context(always_compiled())
-    untouched_columns.SMALL = dealt_runs.HELD = 0
-    held_limit.HELD_TOO = -1
-    direct_io.ROOM = 8192
+    column_store.SMALL = external_shuffle.HELD = 0
+    column_store.HELD_TOO = -1
+    files.ROOM = 8192

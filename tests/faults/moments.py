@@ -26,18 +26,18 @@ PHASES = {
         "verifying": "oboro.recipe.run:verify_promises",
         "looking": "oboro.recipe.run:check_release",
         "writing": "oboro.recipe.release:Release.write",
-        "renaming": "oboro.system.drafts:Draft.finish",
+        "renaming": "oboro.system.files:Draft.finish",
         "measuring": "oboro.recipe.evidence:measure",
-        "reporting": "oboro.app.options:Pages.write",
+        "reporting": "oboro.cli.options:Pages.write",
     },
     "stream": {
-        "opening": "oboro.stream.runner.runner:Runner._open",
-        "replaying": "oboro.stream.runner.runner:Runner._replay",
-        "deciding": "oboro.stream.runner.runner:Runner._work",
-        "logging": "oboro.stream.runner.state_folder:StateFolder.log",
-        "writing": "oboro.stream.runner.endpoints:StreamOutput.write",
-        "saving": "oboro.stream.snapshot:atomic",
-        "advancing": "oboro.stream.runner.state_folder:StateFolder.advance",
+        "opening": "oboro.stream.engine:Runner._open",
+        "replaying": "oboro.stream.engine:Runner._replay",
+        "deciding": "oboro.stream.engine:Runner._work",
+        "logging": "oboro.stream.journal:StateFolder.log",
+        "writing": "oboro.stream.endpoints:StreamOutput.write",
+        "saving": "oboro.stream.anonymizer:atomic",
+        "advancing": "oboro.stream.journal:StateFolder.advance",
     },
 }
 STARTING = "starting"
@@ -167,10 +167,10 @@ class Death:
 
     def _exchange_writing(self) -> None:
         """Writes that may be torn: a part of the bytes, then death."""
-        from oboro.stream.runner import state_folder
-        from oboro.system import atomic_file
+        from oboro.stream import journal
+        from oboro.system import files
 
-        death, write, opened, opened_log = self, os.write, atomic_file._opened, state_folder._opened
+        death, write, opened, opened_log = self, os.write, files._opened, journal._opened
 
         class Torn(FileIO):
             def write(self, data: Any) -> int:
@@ -186,4 +186,4 @@ class Death:
             return Torn(os.dup(file.fileno()), "r+")
 
         os.write = death._counted(write, lambda handle, data: write(handle, memoryview(data)[: len(data) // 2]))
-        atomic_file._opened, state_folder._opened = open_draft, open_log  # type: ignore[assignment]
+        files._opened, journal._opened = open_draft, open_log  # type: ignore[assignment]

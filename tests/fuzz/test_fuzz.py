@@ -17,7 +17,7 @@ from tests.fuzz.fuzzing import Finding, drawn, from_text, to_text
 from tests.fuzz.run import orders
 from tests.fuzz.smaller import smaller
 
-from oboro import kernels
+from oboro.kernels import jit
 
 CORPUS = [
     (file.stem, entry["what"], json.dumps(entry["case"]))
@@ -35,9 +35,9 @@ FEW = {
 @pytest.fixture(autouse=True, scope="module")
 def _as_for_everybody() -> Iterator[None]:
     """Python does what is little work, as it does outside of tests."""
-    before, kernels._compile_all = kernels._compile_all, False
+    before, jit._compile_all = jit._compile_all, False
     yield
-    kernels._compile_all = before
+    jit._compile_all = before
 
 
 def judge(name: str, case: dict[str, Any], place: Path) -> None:

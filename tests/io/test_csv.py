@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oboro.errors import FileError
-from oboro.io.csv import parse, record_blocks
-from oboro.io.csv.kernels import numbering
-from oboro.io.csv.kernels.cells import hash_of, pack
-from oboro.io.files import read
+from oboro.io.formats.csv import blocks, reader
+from oboro.io.formats.csv.kernels import numbering
+from oboro.io.formats.csv.kernels.cells import hash_of, pack
+from oboro.io.read import read
 
 SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=35, deadline=None)
 
@@ -54,7 +54,7 @@ def columns_of(path: Path, **options: object) -> list[list[str | None]]:
 
 def small_blocks(size: int, rows: int) -> object:
     """Blocks so small that records, quotes and line ends fall on their borders."""
-    return patch.multiple(record_blocks, CELLS=rows, BLOCK=size, LONGEST=1 << 20)
+    return patch.multiple(blocks, CELLS=rows, BLOCK=size, LONGEST=1 << 20)
 
 
 @SLOW
@@ -145,7 +145,7 @@ def test_a_record_that_never_ends(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,2\n"3,' + "x" * 5000)
     with (
-        patch.multiple(record_blocks, LONGEST=1024, BLOCK=64),
+        patch.multiple(blocks, LONGEST=1024, BLOCK=64),
         pytest.raises(FileError, match="line 3: a record is longer"),
     ):
         read(path)
@@ -225,9 +225,9 @@ def test_a_hash_is_no_identity(tmp_path: Path, end: bytes) -> None:
 def test_a_column_with_more_text_than_offsets_can_say(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"1,{n:050}\n" for n in range(3000)))
-    with patch.object(parse, "MOST_TEXT", 100_000), pytest.raises(FileError, match="column 2 holds more than"):
+    with patch.object(reader, "MOST_TEXT", 100_000), pytest.raises(FileError, match="column 2 holds more than"):
         read(path)
-    with patch.object(parse, "MOST_TEXT", 100_000):
+    with patch.object(reader, "MOST_TEXT", 100_000):
         assert read(path, columns=["a"]).data.rows == 3000
 
 
@@ -236,10 +236,10 @@ def test_guessing_how_many_values_there_will_be() -> None:
     for domain in (20_000, 500_000):
         rows = rng.integers(0, domain, 1_000_000)
         start = len(np.unique(rows[:10_000]))
-        assert parse._projected(start, 10_000, 1_000_000) == pytest.approx(len(np.unique(rows)), rel=0.1)
-    assert parse._projected(10_000, 10_000, 1_000_000) == pytest.approx(1_000_000, rel=0.05)
-    assert parse._projected(5_000, 100_000, 1_000_000) == pytest.approx(5_000, rel=0.01)
-    assert parse._projected(500, 500, 1_000_000) == 0
+        assert reader._projected(start, 10_000, 1_000_000) == pytest.approx(len(np.unique(rows)), rel=0.1)
+    assert reader._projected(10_000, 10_000, 1_000_000) == pytest.approx(1_000_000, rel=0.05)
+    assert reader._projected(5_000, 100_000, 1_000_000) == pytest.approx(5_000, rel=0.01)
+    assert reader._projected(500, 500, 1_000_000) == 0
 
 
 @SLOW
@@ -264,6 +264,6 @@ def test_numbers_and_text_in_one_column(tmp_path: Path, seed: int) -> None:
     path.write_text(
         "a,b,c,d,e\n" + "".join(",".join(f'"{value}"' for value in row) + "\n" for row in zip(*table, strict=True))
     )
-    with small_blocks(1 << 16, 5 * 700), patch.object(parse, "MOST_WAITING", 9_000):  # type: ignore[attr-defined]
+    with small_blocks(1 << 16, 5 * 700), patch.object(reader, "MOST_WAITING", 9_000):  # type: ignore[attr-defined]
         found = columns_of(path)
     assert found == [column.tolist() for column in table]

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 import oboro
+from oboro.data.dataset import Dataset
 from oboro.errors import FileError, UsageError
-from oboro.io.excel.sheet_in import names_row
-from oboro.io.files import read
-from oboro.io.output import write
-from oboro.table.dataset import Dataset
+from oboro.io.formats.excel import names_row
+from oboro.io.read import read
+from oboro.io.write import write
 
 MOMENT = dt.datetime(2020, 1, 1, 12, 30, 5)
 
@@ -152,7 +152,7 @@ def test_what_no_sheet_holds_is_an_error(tmp_path):
 
 
 def test_several_blocks_are_one_sheet():
-    from oboro.io.excel.sheet_out import sheet_bytes
+    from oboro.io.formats.excel import sheet_bytes
 
     blocks = [table(n=[1, 2]), table(n=[2**60])]
     rows = openpyxl.load_workbook(io.BytesIO(sheet_bytes(blocks))).active.iter_rows(values_only=True)

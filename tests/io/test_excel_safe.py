@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from tests.command_line import Done, call
 
 import oboro
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import UsageError
-from oboro.io.csv.formula_guard import FormulaGuard
-from oboro.io.output import check_output
-from oboro.table.dataset import Column, Dataset
-from oboro.table.spelling.formula_text import guarded_text
+from oboro.io.formats.csv import FormulaGuard
+from oboro.io.write import check_output
+from oboro.notations.formulas import guarded_text
 
 RISKY = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "＝1+1", "＋x", "－x", "＠x", "'=1", "''@x", "-", "=",
          "-5-3", "-5\n", "+1,2,x", "-1e", "=cmd|' /C calc'!A0"]  # fmt: skip
@@ -111,9 +112,9 @@ def rows_of(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("large", [False, True], ids=["small", "columns stay in the file"])
 def test_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
     if large:
-        monkeypatch.setattr("oboro.io.untouched_columns.SMALL", 0)
-        monkeypatch.setattr("oboro.io.shuffled.dealt_runs.HELD", 0)
-        monkeypatch.setattr("oboro.io.held_limit.HELD_TOO", -1)
+        monkeypatch.setattr("oboro.io.column_store.SMALL", 0)
+        monkeypatch.setattr("oboro.io.external_shuffle.HELD", 0)
+        monkeypatch.setattr("oboro.io.column_store.HELD_TOO", -1)
     lay_out(tmp_path)
     done = go(tmp_path, "out.csv", "--excel-safe")
     assert done.code == 0, done.err

@@ -14,10 +14,10 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.io.files import read
-from oboro.io.output import write
-from oboro.table.dataset import Dataset
+from oboro.io.read import read
+from oboro.io.write import write
 
 TABLE = {
     "name": ["Ann", "", None, 'Dé\n,"x"'],

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from tests.app.web.page_cases import page_in
 from tests.command_line import call
+from tests.web.page_cases import page_in
 
 import oboro
 from oboro.errors import FileError, UsageError
-from oboro.io.excel import workbook
+from oboro.io.formats import excel
 
 SHEET, STRINGS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 
@@ -93,7 +93,7 @@ HOSTILE = {"declared.xlsx": declared_strings, "far.xlsx": far_cell, "bomb.xlsx":
 def test_a_workbook_that_exhausts_memory_is_an_error(
     name: str, plain: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workbook, "LEAST_MEMORY", 1 << 30)
+    monkeypatch.setattr(excel, "LEAST_MEMORY", 1 << 30)
     (tmp_path / name).write_bytes(HOSTILE[name](plain))
     assert (tmp_path / name).stat().st_size < 20_000
     with pytest.raises(FileError, match=f"{name}: the reader of workbooks ended over it: it needs more than 1.0. GB"):
@@ -132,7 +132,7 @@ def test_the_web_interface_goes_on(plain: dict[str, bytes], tmp_path: Path) -> N
 
 
 def test_time_is_limited_too(plain: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbook, "LEAST_SECONDS", 0)
+    monkeypatch.setattr(excel, "LEAST_SECONDS", 0)
     (tmp_path / "in.xlsx").write_bytes(packed(with_cells(plain, b'<c t="s"><v>0</v></c>' * 500_000)))
     with pytest.raises(FileError, match="takes far too long"):
         oboro.read(tmp_path / "in.xlsx")
@@ -140,7 +140,7 @@ def test_time_is_limited_too(plain: dict[str, bytes], tmp_path: Path, monkeypatc
 
 def test_the_missing_extra_is_named(plain: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in.xlsx").write_bytes(packed(plain))
-    monkeypatch.setattr(workbook, "find_spec", lambda name: True)
+    monkeypatch.setattr(excel, "find_spec", lambda name: True)
     monkeypatch.setattr("sys.path", [one for one in sys.path if "site-packages" not in one])
     with pytest.raises(UsageError, match=r"oboro\[excel\]"):
         oboro.read(tmp_path / "in.xlsx")
@@ -150,7 +150,7 @@ def test_no_process_is_left_and_none_of_its_output_is_shown(
     plain: dict[str, bytes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.xlsx").write_bytes(far_cell(plain))
-    with workbook.open_workbook(str(tmp_path / "in.xlsx")) as book:
+    with excel.open_workbook(str(tmp_path / "in.xlsx")) as book:
         assert book.sheets == ["Sheet"]
         with pytest.raises(FileError):
             book.rows(0)

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.io import byte_streams, converted_bytes
-from oboro.io.byte_streams import encoding_of
-from oboro.io.csv.dialect import Dialect, dialect_of
-from oboro.io.files import column_names, read
-from oboro.io.output import write
-from oboro.system.atomic_file import atomic
-from oboro.table.dataset import Dataset
+from oboro.io import bytes as io_bytes
+from oboro.io.bytes import encoding_of
+from oboro.io.formats.csv.dialect import Dialect, dialect_of
+from oboro.io.read import column_names, read
+from oboro.io.write import write
+from oboro.system.files import atomic
 
 JAPANESE = "氏名,住所,年齢\n佐藤 花子,東京都千代田区一番町1-1,31\n表示ソ,十～－ヱ,40\n"
 PEOPLE = {"氏名": ["佐藤 花子", "表示ソ"], "住所": ["東京都千代田区一番町1-1", "十～－ヱ"], "年齢": ["31", "40"]}
@@ -57,7 +57,7 @@ def test_text_that_turns_japanese_late(tmp_path: Path) -> None:
     rows = "".join(f"{n},plain\n" for n in range(40_000))
     path = tmp_path / "late.csv"
     path.write_bytes(("a,b\n" + rows + "1,日本\n").encode("cp932"))
-    assert path.stat().st_size > byte_streams.SAMPLE
+    assert path.stat().st_size > io_bytes.SAMPLE
     source = read(path)
     assert source.data["b"].values.to_pylist() == ["plain", "日本"]
     assert source.dialect is not None
@@ -65,7 +65,7 @@ def test_text_that_turns_japanese_late(tmp_path: Path) -> None:
 
 
 def test_characters_cut_by_the_pieces_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converted_bytes, "PIECE", 7)
+    monkeypatch.setattr(io_bytes, "PIECE", 7)
     for encoding in ("cp932", "utf-16"):
         path = tmp_path / f"{encoding}.csv"
         path.write_bytes(("氏,住\n" + "日本語,東京\n" * 50).encode(encoding))

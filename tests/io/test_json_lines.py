@@ -9,7 +9,7 @@ import pytest
 from tests.command_line import call
 
 from oboro.errors import FileError
-from oboro.io.files import read
+from oboro.io.read import read
 
 
 def written(folder: Path, text: str, name: str = "released.ndjson") -> Path:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.command_line import call
 
-from oboro.table.dataset import Dataset
-from oboro.table.named_columns import names_known
+from oboro.data.dataset import Dataset
+from oboro.data.parameters import names_known
 
 NUMBERS = "name,age,zipAnn Private,31,12345"
 WORDS = "name,age,cityAnn Private,Lyon,Kyoto"

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.command_line import call
 
 from oboro.errors import ColumnError
-from oboro.io.files import read
+from oboro.io.read import read
+from oboro.notations.texts import text_of_bytes, texts_of
 from oboro.recipe.recipe import Recipe
-from oboro.table.spelling.value_texts import text_of_bytes, texts_of
 
 ROWS = 40
 KEEP = Recipe(attributes={"age": {"role": "other"}, "x": {"role": "other"}}, steps=["shuffle"])
@@ -147,7 +147,7 @@ def test_far_days_are_numbers_too() -> None:
 
 def read_column(array: pa.Array) -> pa.Array:
     """The numbers of a column."""
-    from oboro.table.values import numbers_of
+    from oboro.notations.kinds import numbers_of
 
     return numbers_of(array)
 

@@ -17,11 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.command_line import call
 
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import FileError, UsageError
-from oboro.io.csv.dialect import Dialect
-from oboro.io.files import read
-from oboro.io.output import check_output, write, write_blocks
-from oboro.table.dataset import Column, Dataset
+from oboro.io.formats.csv.dialect import Dialect
+from oboro.io.read import read
+from oboro.io.write import check_output, write, write_blocks
 
 texts = st.text(st.sampled_from('ab,;"\n\r\t é日'), max_size=6)
 cells = st.one_of(st.none(), texts.filter(bool))

@@ -5,12 +5,12 @@ import codecs
 import pytest
 
 import oboro
+from oboro.data.dataset import Dataset
 from oboro.errors import FileError, UsageError
-from oboro.io.converted_bytes import BIG_ENDIAN
-from oboro.io.files import read
-from oboro.io.output import write
-from oboro.table.dataset import Dataset
-from oboro.table.labels.notation import LabelRange, label_range
+from oboro.hierarchies.labels import LabelRange, label_range
+from oboro.io.bytes import BIG_ENDIAN
+from oboro.io.read import read
+from oboro.io.write import write
 
 TEXT = "年齢,氏名,備考\n39,山田,一\n41,髙橋,二\n85,鈴木,三\n86,佐藤,四\n"
 RECIPE = {
@@ -106,7 +106,7 @@ def test_both_ways_of_writing_replace_alike(tmp_path):
 
 
 def test_two_values_never_become_one(tmp_path):
-    from oboro.io.csv.dialect import Dialect
+    from oboro.io.formats.csv.dialect import Dialect
 
     with pytest.raises(FileError, match="two different values would become one"):
         write(Dataset.of({"a": ["20–24", "20～24"]}), tmp_path / "o.csv", Dialect(encoding="cp932"))

@@ -17,10 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError
-from oboro.io.output import write, write_blocks
-from oboro.io.parquet import encode, growing_columns
-from oboro.table.dataset import Column, Dataset
+from oboro.io.formats import columns as formats_columns
+from oboro.io.formats import parquet
+from oboro.io.write import write, write_blocks
 
 TYPES = {
     "int8": (pa.int8(), st.integers(-128, 127)),
@@ -71,14 +73,14 @@ def test_columns_are_read_as_by_a_plain_loop(
     table: pa.Table, group: int, shares: int, repeated: int, widest: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
-        patch.setattr(encode, "SMALL", max(len(table) // shares, 1))
-        patch.setattr(encode, "FEWEST", 7)
-        patch.setattr(encode, "CELLS", 7 * table.num_columns)
-        patch.setattr(encode, "REPEATED", repeated)  # 0: always read as a dictionary
-        patch.setattr(growing_columns, "WIDEST", widest)
-        patch.setattr(encode.os, "cpu_count", lambda: shares)
+        patch.setattr(parquet, "SMALL", max(len(table) // shares, 1))
+        patch.setattr(parquet, "FEWEST", 7)
+        patch.setattr(parquet, "CELLS", 7 * table.num_columns)
+        patch.setattr(parquet, "REPEATED", repeated)  # 0: always read as a dictionary
+        patch.setattr(formats_columns, "WIDEST", widest)
+        patch.setattr(parquet.os, "cpu_count", lambda: shares)
         pq.write_table(table, f"{folder}/t.parquet", row_group_size=group)
-        data = encode.encode(f"{folder}/t.parquet", table.column_names)
+        data = parquet.encode(f"{folder}/t.parquet", table.column_names)
     assert data.rows == len(table)
     for name in table.column_names:
         values, codes = by_first_appearance(table[name].to_pylist())
@@ -89,14 +91,14 @@ def test_columns_are_read_as_by_a_plain_loop(
 def test_a_file_without_row_groups_has_columns(tmp_path: Path) -> None:
     schema = pa.schema({"sex": pa.string(), "age": pa.int64()})
     pq.ParquetWriter(tmp_path / "t.parquet", schema).close()
-    data = encode.encode(str(tmp_path / "t.parquet"), ["sex", "age"])
+    data = parquet.encode(str(tmp_path / "t.parquet"), ["sex", "age"])
     assert data.rows == 0
     assert data.to_arrow().schema == schema
 
 
 def test_numbers_that_go_on_too_far_apart_keep_their_codes() -> None:
     """The table of places is given up in the middle of a column: what was numbered before stays."""
-    column = growing_columns.growing_column(pa.int64(), 100)
+    column = formats_columns.growing_column(pa.int64(), 100)
     for batch in ([5, None, 7], [6, 5, -3], [1 << 40, 7, None, -3]):
         column.add(pa.array(batch, pa.int64()))
     values, pieces = column.finished()
@@ -116,7 +118,7 @@ def test_what_is_written_is_read_again_with_its_types(table: pa.Table, blocks: i
         write_blocks(parts, f"{folder}/t.parquet")
         again = pq.read_table(f"{folder}/t.parquet")
     assert again.schema.types == [
-        pa.string() if growing_columns.is_text(type_) else type_ for type_ in table.schema.types
+        pa.string() if formats_columns.is_text(type_) else type_ for type_ in table.schema.types
     ]
     assert again.to_pydict() == table.to_pydict()
 
@@ -148,4 +150,4 @@ def test_text_that_is_none_is_an_error_and_never_a_missing_value(
     text = pa.Array.from_buffers(pa.string(), len(cells), cells.buffers(), cells.null_count)
     pq.write_table(pa.table({"note": text}), tmp_path / "t.parquet")
     with pytest.raises(ColumnError, match=r"t\.parquet: column 'note' .* not UTF-8"):
-        encode.encode(str(tmp_path / "t.parquet"), ["note"])
+        parquet.encode(str(tmp_path / "t.parquet"), ["note"])

@@ -8,11 +8,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from oboro.io import held_limit
-from oboro.io.csv.kernels.cells import pack
-from oboro.io.csv.kernels.fingerprinting import add_cells
-from oboro.io.files import read
-from oboro.kernels import always_compiled
+from oboro.io import column_store
+from oboro.io.formats.csv.kernels.cells import pack
+from oboro.io.formats.csv.kernels.fingerprinting import add_cells
+from oboro.io.read import read
+from oboro.kernels.jit import always_compiled
 
 MIDDLE = 0xC2B2AE3D27D4EB4F  # multiplied with the second word of a field once, without the key
 
@@ -92,7 +92,7 @@ def test_records_have_one_number_exactly_where_their_fields_are_equal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: list[str]
 ) -> None:
     """Whether fields are in quotes, and which are looked at together, makes no difference; naively, fields are compared."""
-    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    monkeypatch.setattr(column_store, "HELD_TOO", -1)
     rng, names = Random(f"{held}"), [f"c{number}" for number in range(8)]
     pool = [rng.choices(VALUES, [3] * 4 + [1] * 13, k=8) for _ in range(60)]
     pool += [["a"] * at + pair + ["a"] * (6 - at) for at in (1, 5) for pair in (["a,", "b"], ["a", ",b"], ["a", "b"])]

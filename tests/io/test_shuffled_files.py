@@ -17,16 +17,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oboro.io import files, held_limit, untouched_columns
-from oboro.io.csv import parse, record_blocks
-from oboro.io.files import read
-from oboro.io.shuffled import dealt_runs, shuffled_batches, shuffled_lines
-from oboro.kernels import shuffling
+from oboro.data import row_order
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.row_order import RowShuffle
+from oboro.io import column_store, external_shuffle
+from oboro.io.formats.csv import blocks, reader, small
+from oboro.io.read import read
+from oboro.kernels import grouping
 from oboro.recipe.recipe import Recipe
 from oboro.system import process
-from oboro.table.dataset import Column, Dataset
-from oboro.table.rows import row_shuffle
-from oboro.table.rows.row_shuffle import RowShuffle
 
 ACCEPT = {"unique_on": ["id", "note"], "because": "made up"}
 
@@ -38,22 +38,22 @@ def large(held: int = 1 << 29, bucket: int = 4, codes: int = 0, whole: int = 0) 
     The order of tables of up to `whole` rows is drawn as a whole.
     """
     with (
-        patch.object(files, "is_small", lambda data: False),
-        patch.object(untouched_columns, "SMALL", 0),
-        patch.object(row_shuffle, "SMALL", 0),
+        patch.object(small, "is_small", lambda data: False),
+        patch.object(column_store, "SMALL", 0),
+        patch.object(row_order, "SMALL", 0),
         patch.object(process, "SMALL", 0),
-        patch.object(row_shuffle, "BUCKET", bucket),
-        patch.object(row_shuffle, "WHOLE", whole),
-        patch.object(dealt_runs, "HELD", held),
-        patch.object(held_limit, "HELD_TOO", codes),
-        patch.object(parse, "SELDOM", 0),
-        patch.object(shuffled_lines, "GROUP", 64),
-        patch.object(shuffled_lines, "CHUNK", 1),
+        patch.object(row_order, "BUCKET", bucket),
+        patch.object(row_order, "WHOLE", whole),
+        patch.object(external_shuffle, "HELD", held),
+        patch.object(column_store, "HELD_TOO", codes),
+        patch.object(reader, "SELDOM", 0),
+        patch.object(external_shuffle, "GROUP_BYTES", 64),
+        patch.object(external_shuffle, "CHUNK", 1),
         patch.object(
-            shuffled_lines, "LARGEST", 60 if held else 1 << 24
+            external_shuffle, "LARGEST", 60 if held else 1 << 24
         ),  # some buckets of lines are split, and some are not
-        patch.object(shuffled_batches, "GROUP", 8),
-        patch.object(record_blocks, "CELLS", 120),
+        patch.object(external_shuffle, "GROUP_ROWS", 8),
+        patch.object(blocks, "CELLS", 120),
     ):
         yield
 
@@ -121,16 +121,16 @@ def test_parquet_in(tmp_path: Path, held: int, ending: str) -> None:
 def test_no_file_is_left_behind(tmp_path: Path) -> None:
     """Rows that wait are in a file without a name: also while they wait, and also where writing fails."""
     source, seen = table(tmp_path / "in.csv", 300), []
-    original = shuffled_lines._gathered
+    original = external_shuffle._gathered
 
     def looking(*given: Any) -> Any:
         seen.append(sorted(os.listdir(tmp_path)))
         return original(*given)
 
-    with large(held=0), patch.object(shuffled_lines, "_gathered", looking):
+    with large(held=0), patch.object(external_shuffle, "_gathered", looking):
         recipe([], order="shuffled").run(source).write(tmp_path / "out.csv")
     assert [name for name in seen[0] if name != "in.csv" and not name.endswith(".part")] == []
-    failing = patch.object(shuffled_lines, "_gathered", side_effect=ZeroDivisionError)
+    failing = patch.object(external_shuffle, "_gathered", side_effect=ZeroDivisionError)
     with large(held=0), failing, pytest.raises(ZeroDivisionError):
         recipe([], order="shuffled").run(source).write(tmp_path / "failed.csv")
     gc.collect()
@@ -191,7 +191,7 @@ def test_blocks_are_the_shuffled_table_cut_up(rows: int, bucket: int, block: int
         for name, type_ in {"narrow": np.uint8, "wide": np.uint32}.items()
     }
     data = Dataset(columns, rows)
-    with large(bucket=bucket), patch.object(row_shuffle, "CACHED", 2 * rows):
+    with large(bucket=bucket), patch.object(row_order, "CACHED", 2 * rows):
         shuffle = RowShuffle.drawn(rows, rng)
         whole, parts = shuffle.columns_shuffled(data), list(shuffle.blocks(data, block))
     assert [part.rows for part in parts] == [min(block, rows - begin) for begin in range(0, rows, block)]
@@ -217,7 +217,7 @@ def naive_places(draws: list[int], size: int) -> list[int] | None:
 def test_places_are_drawn_as_written_down(draws: list[int], size: int) -> None:
     """Small draws are those that may be left over: 0 for every number of places that is no power of two."""
     within = np.zeros(size, dtype=np.uint32)
-    enough = shuffling.shuffle_within(np.array(draws, dtype=np.uint32), np.array([5, 5 + size]), within)
+    enough = grouping.shuffle_within(np.array(draws, dtype=np.uint32), np.array([5, 5 + size]), within)
     expected = naive_places(draws, size)
     assert enough == (expected is not None)
     if expected is not None:
@@ -230,7 +230,7 @@ def test_an_order_is_drawn_as_written_down(draws: list[int], size: int, data: st
     cut, order = data.draw(st.integers(0, len(draws))), np.zeros(size, dtype=np.uint32)
     placed = 0
     for part in (draws[:cut], draws[cut:]):
-        placed = placed if placed == size else shuffling.draw_order(np.array(part, dtype=np.uint32), placed, order)
+        placed = placed if placed == size else grouping.draw_order(np.array(part, dtype=np.uint32), placed, order)
     expected = naive_places([*draws, 0], placed)
     assert order[:placed].tolist() == expected
     assert placed == size or naive_places([*draws, 0], placed + 1) is None
@@ -250,7 +250,7 @@ def test_an_order_in_buckets_is_the_same(rows: int, bucket: int) -> None:
 def test_draws_that_run_out_are_drawn_again(whole: int) -> None:
     """Nearly no spare draws: orders stay equally likely."""
     rng, seen = np.random.default_rng(8), Counter[tuple[int, ...]]()
-    with large(bucket=1, whole=whole), patch.object(row_shuffle, "SPARE", 1):
+    with large(bucket=1, whole=whole), patch.object(row_order, "SPARE", 1):
         for _ in range(2_400):
             seen[tuple(RowShuffle.drawn(3, rng).order.tolist())] += 1
     assert len(seen) == 6

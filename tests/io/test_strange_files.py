@@ -10,7 +10,7 @@ import pytest
 from tests.command_line import call
 
 from oboro.errors import FileError
-from oboro.io.files import column_names, read
+from oboro.io.read import column_names, read
 from oboro.recipe.recipe import Recipe
 
 CHINESE = "年龄,性别\n31,中华人民共和国性别男\n32,姓名张三李四王五\n"

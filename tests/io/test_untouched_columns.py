@@ -21,21 +21,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from oboro.data.column import UnencodedColumn, UnreadColumn
+from oboro.data.dataset import Dataset, unread_columns
 from oboro.disclosure.accept import Accept
 from oboro.errors import FileError, OboroError, SingledOutError
-from oboro.io import files as files_module
-from oboro.io import held_limit
-from oboro.io.csv import parse, record_blocks, small_tables
-from oboro.io.csv.copy_through import CopyThrough
-from oboro.io.csv.kernels import copying
-from oboro.io.files import column_names, read
-from oboro.io.parquet import encode
-from oboro.io.untouched_columns import merged_blocks
+from oboro.io import column_store, write
+from oboro.io.column_store import merged_blocks
+from oboro.io.formats import parquet
+from oboro.io.formats.csv import blocks, reader, small
+from oboro.io.formats.csv.kernels import copying
+from oboro.io.formats.csv.writer import CopyThrough
+from oboro.io.read import column_names, read
 from oboro.recipe.recipe import Recipe
-from oboro.table.dataset import Dataset
-from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
-from oboro.techniques import checks
-from oboro.techniques.base import Technique, Work
+from oboro.techniques import Technique, checks
+from oboro.techniques.base import Work
 
 NAMES = ("word", "age", "sex", "note", "zip", "extra")
 STEPS: list[dict[str, Any]] = [
@@ -60,7 +59,7 @@ words = st.text(st.sampled_from("ab1,;|\"'\n\r\t é日"), max_size=5)
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every column of a Parquet file is so large that it stays there."""
-    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    monkeypatch.setattr(column_store, "HELD_TOO", -1)
 
 
 def recipe(*steps: dict[str, Any]) -> Recipe:
@@ -128,11 +127,11 @@ def test_the_same_bytes_as_if_all_columns_were_held(
     text, delimiter = file
     source = tmp_path / "in.csv"
     source.write_bytes(text)
-    before, record_blocks.CELLS = record_blocks.CELLS, cells  # few fields in a block: more blocks
+    before, blocks.CELLS = blocks.CELLS, cells  # few fields in a block: more blocks
     try:
         held, passed = both_ways(source, output, recipe(*steps), delimiter=delimiter, quote='"')
     finally:
-        record_blocks.CELLS = before
+        blocks.CELLS = before
     assert held == passed
 
 
@@ -210,8 +209,8 @@ def test_small_columns_that_the_last_look_sees_are_held_and_read_once(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / f"in.{ending}"
-    files_module.write(Dataset.from_arrow(people(50)), source)
-    monkeypatch.setattr(held_limit, "HELD_TOO", 1 << 20)
+    write.write(Dataset.from_arrow(people(50)), source)
+    monkeypatch.setattr(column_store, "HELD_TOO", 1 << 20)
     release = accepting(recipe({"drop_columns": {"attributes": ["word"]}}), people(1).column_names).run(source)
     assert unread_columns(release.original) == ["word"]
     content = source.read_bytes()
@@ -228,10 +227,10 @@ def test_columns_whose_values_nearly_all_differ_stay_in_the_file(
     source = tmp_path / "in.csv"
     lines = [f"{20 + n % 3},F,id{n},{n}" for n in range(3000)]
     source.write_text("\n".join(["age,sex,id,number", *lines]) + "\n")
-    monkeypatch.setattr(held_limit, "HELD_TOO", 1 << 28)
-    monkeypatch.setattr(small_tables, "MOST", 0)
+    monkeypatch.setattr(column_store, "HELD_TOO", 1 << 28)
+    monkeypatch.setattr(small, "MOST", 0)
     for anyway, stays in ((10_000, []), (0, ["id", "number"])):
-        monkeypatch.setattr(parse, "ANYWAY", anyway)
+        monkeypatch.setattr(reader, "ANYWAY", anyway)
         release = accepting(recipe(), ["id", "number"]).run(source)
         assert unread_columns(release.original) == stays
         release.write(tmp_path / "out.csv", force=True)
@@ -255,8 +254,8 @@ def test_each_core_reads_its_part(tmp_path: Path, cores: int) -> None:
     table = people(5000)
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=700)
     counted: list[int] = []
-    with patch.object(encode, "SMALL", 500), patch.object(encode.os, "cpu_count", lambda: cores):
-        found = encode.encode(
+    with patch.object(parquet, "SMALL", 500), patch.object(parquet.os, "cpu_count", lambda: cores):
+        found = parquet.encode(
             str(tmp_path / "in.parquet"), table.column_names, lambda done, total: counted.append(done)
         )
     assert found.to_arrow().equals(read(tmp_path / "in.parquet").data.to_arrow())
@@ -323,7 +322,7 @@ def test_every_record_is_checked(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_that_changes_in_between_is_an_error(tmp_path: Path, ending: str) -> None:
     source = tmp_path / f"in.{ending}"
-    files_module.write(Dataset.from_arrow(people(50)), source)
+    write.write(Dataset.from_arrow(people(50)), source)
     for output in ("csv", "parquet"):
         release = accepting(recipe(), people(1).column_names).run(source)
         content = source.read_bytes()
@@ -415,7 +414,7 @@ def test_long_labels_and_long_records_find_room(tmp_path: Path) -> None:
 
 
 def test_progress_tells_stage_rows_and_total(tmp_path: Path) -> None:
-    files_module.write(Dataset.from_arrow(people(500)), tmp_path / "in.csv")
+    write.write(Dataset.from_arrow(people(500)), tmp_path / "in.csv")
     told: list[tuple[str, int, int | None]] = []
     release = accepting(recipe(), people(1).column_names).run(
         tmp_path / "in.csv", progress=lambda stage, done=0, total=None: told.append((stage, done, total))
@@ -436,7 +435,7 @@ def test_a_raw_column_is_as_its_encoded_twin() -> None:
         assert raw.take(rows).decode().equals(encoded.take(rows).decode())
 
 
-COMMAND = (sys.executable, "-m", "oboro.app.cli", "anonymize")
+COMMAND = (sys.executable, "-m", "oboro.cli.main", "anonymize")
 PLAN = """
 attributes: {age: {role: quasi}}
 unnamed: other

@@ -15,9 +15,9 @@ import pytest
 
 import oboro
 from oboro.errors import UsageError
-from oboro.kernels import cache_folders as places
-from oboro.kernels import kernel
-from oboro.kernels.cache_folders import CachePlace, cache_place
+from oboro.kernels import jit
+from oboro.kernels.jit import CachePlace, cache_place, kernel
+from oboro.system import process
 
 SOMEBODY = 65534
 ROOT = hasattr(os, "getuid") and os.getuid() == 0
@@ -28,7 +28,7 @@ import os, sys
 def job():
     import numpy as np
     from oboro.kernels import always_compiled, grouping
-    from oboro.kernels.cache_folders import cache_place
+    from oboro.kernels.jit import cache_place
     assert grouping.__file__.startswith(sys.argv[1]), grouping.__file__
     out = np.zeros(2, np.int64)
     with always_compiled():
@@ -64,13 +64,13 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.fixture
 def unwritable(fresh: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    fresh.setattr(places, "_can_write_beside", lambda: False)
+    fresh.setattr(jit, "_can_write_beside", lambda: False)
     return fresh
 
 
 def test_beside_the_code_where_that_can_be_written(fresh: pytest.MonkeyPatch) -> None:
     fresh.setattr(os, "access", lambda *_: True)
-    fresh.setattr(places, "is_trusted_folder", lambda *_, **__: True)
+    fresh.setattr(process, "is_trusted_folder", lambda *_, **__: True)
     assert cache_place() == CachePlace(None)
 
 
@@ -101,7 +101,7 @@ def test_then_the_users_cache_then_a_private_folder_for_temporary_files(
     unwritable: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     unwritable.setenv("HOME", str(tmp_path / "home"))
-    unwritable.setattr(places.tempfile, "tempdir", str(tmp_path / "tmp"))
+    unwritable.setattr(jit.tempfile, "tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     assert cache_place().path == tmp_path / "home" / ".cache" / "oboro"
     cache_place.cache_clear()

@@ -15,29 +15,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oboro import kernels
-from oboro.attacks.comparison import kernels as comparing
-from oboro.decide.lattice.kernels import node_classes, node_marks, rolled_counts, rule_kinds
-from oboro.io import held_limit
-from oboro.io.csv.dialect import Dialect
-from oboro.io.files import read
-from oboro.io.output import write
-from oboro.kernels import grouping, tallying
-from oboro.measure.exposure import kernels as exposing
+from oboro.algorithms.lattice.kernels import attributes, dominance
+from oboro.algorithms.lattice.kernels import classes as kernels_classes
+from oboro.algorithms.lattice.kernels import nodes as kernels_nodes
+from oboro.attacks import kernels as attacks_kernels
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import number_keys
+from oboro.io import column_store
+from oboro.io.formats.csv.dialect import Dialect
+from oboro.io.read import read
+from oboro.io.write import write
+from oboro.kernels import grouping, jit
 from oboro.recipe.recipe import Recipe
-from oboro.table.dataset import Column, Dataset
-from oboro.table.numbered_keys import number_keys
-from oboro.verifier import kernels as verifying
+from oboro.verifier import kernels as verifier_kernels
 
 
 @contextmanager
 def little() -> Iterator[None]:
     """As in a process of its own."""
-    kernels._compile_all = False
+    jit._compile_all = False
     try:
         yield
     finally:
-        kernels._compile_all = True
+        jit._compile_all = True
 
 
 # Kernels --------------------------------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ def _order(rng: Rng) -> tuple[Any, ...]:
 def _judge(rng: Rng) -> tuple[Any, ...]:
     labels, starts = _members(rng)
     secrets, kind = rng.integers(0, 4, labels.size).astype(np.uint8), int(rng.integers(0, 6))
-    weights, count = rng.integers(1, 4, labels.size), -1 if kind == rule_kinds.ALPHA else int(rng.integers(1, 4))
+    weights, count = rng.integers(1, 4, labels.size), -1 if kind == attributes.ALPHA else int(rng.integers(1, 4))
     persons = np.sort(rng.integers(0, 9, labels.size)) if rng.random() < 0.5 else np.zeros(0, np.int64)
     tree = np.stack([np.arange(4), np.arange(4) // 2])
     whole = np.bincount(secrets, weights, minlength=4).astype(np.int64)
@@ -262,7 +263,7 @@ def _counted(rng: Rng) -> tuple[Any, ...]:
 
 def _summed(rng: Rng) -> tuple[Any, ...]:
     labels, people, missing, classes = _counted(rng)
-    exposing.count_people.py_func(labels, people, missing, classes)
+    grouping.count_people.py_func(labels, people, missing, classes)
     return classes, np.zeros(4, bool), np.zeros(4, np.int64)
 
 
@@ -285,8 +286,10 @@ def _described(rng: Rng, words: int) -> tuple[np.ndarray, ...]:
 def _compared(rng: Rng, rows: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
     """The kind of each column, places in it, and which of four ranks fits which of three entries."""
     kinds = rng.integers(0, 3, 3)
-    places = np.where(kinds == comparing.FITS, rng.integers(0, 4, (rows, 3)), rng.integers(-2, 5, (rows, 3)) / 2.0)
-    places[(rng.random(places.shape) < 0.1) & (kinds != comparing.FITS)] = np.nan
+    places = np.where(
+        kinds == attacks_kernels.FITS, rng.integers(0, 4, (rows, 3)), rng.integers(-2, 5, (rows, 3)) / 2.0
+    )
+    places[(rng.random(places.shape) < 0.1) & (kinds != attacks_kernels.FITS)] = np.nan
     return kinds, places, (rng.integers(0, 2, 36).astype(np.uint8), np.array([0, 12, 24]), np.array([3, 3, 3]))
 
 
@@ -300,7 +303,7 @@ def _nearest(rng: Rng) -> tuple[Any, ...]:
     own, keys = rng.integers(-1, classes, people), rng.integers(1, 2**63, people, dtype=np.uint64)
     sizes, order = rng.integers(1, 3, classes), rng.permutation(classes)
     said = _described(rng, int(bases[-1]))
-    fitting = np.repeat(kinds == comparing.FITS, np.diff(bases))
+    fitting = np.repeat(kinds == attacks_kernels.FITS, np.diff(bases))
     said[0][fitting] = rng.integers(0, 3, bases[-1])[fitting] / 2  # what fits is that likely
     return kinds, places, words, order, lead, starts, *said, bases, *fits, sizes, own, keys, np.zeros(people, np.int64)
 
@@ -330,37 +333,37 @@ CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
     grouping.look_up: _look_up,
     grouping.occurrences: _occurrences,
     grouping.one_image: _one_image,
-    tallying.gather: _gather,
-    tallying.tally: _tally,
-    tallying.keep_distinct: _keep_distinct,
-    node_classes.keys: _keys,
-    node_classes.sizes: _sizes,
-    node_classes.tally: _steps,
-    node_classes.number_by_hash: _number_by_hash,
-    rolled_counts.count_nodes: _nodes,
-    node_classes.order_by_class: _order,
-    node_classes.judge: _judge,
-    node_classes.distinct_people: _people,
-    node_classes.number_by_person: _people_numbered,
-    node_marks.count_below: _marked,
-    node_marks.count_above: _marked,
-    node_marks.promising: _promising,
-    node_marks.choose: _choose,
-    node_marks.note: _note,
-    node_marks.meet: _meet,
-    exposing.sum_up: _sum_up,
-    exposing.add_numbers: _add_numbers,
-    exposing.only_person: _only_person,
+    grouping.gather: _gather,
+    grouping.tally: _tally,
+    grouping.keep_distinct: _keep_distinct,
+    kernels_nodes.keys: _keys,
+    kernels_nodes.sizes: _sizes,
+    kernels_nodes.tally: _steps,
+    kernels_nodes.number_by_hash: _number_by_hash,
+    kernels_classes.count_nodes: _nodes,
+    kernels_nodes.order_by_class: _order,
+    kernels_nodes.judge: _judge,
+    kernels_nodes.distinct_people: _people,
+    kernels_nodes.number_by_person: _people_numbered,
+    dominance.count_below: _marked,
+    dominance.count_above: _marked,
+    dominance.promising: _promising,
+    dominance.choose: _choose,
+    dominance.note: _note,
+    dominance.meet: _meet,
+    grouping.sum_up: _sum_up,
+    grouping.add_numbers: _add_numbers,
+    grouping.only_person: _only_person,
     grouping.by_code: _order,
-    exposing.classes_within: _within,
-    exposing.count_people: _counted,
-    exposing.sum_up_people: _summed,
-    exposing.people_within: _people_within,
-    comparing.nearest: _nearest,
-    comparing.matches: _matches,
-    comparing.members: _nth_members,
-    verifying.largest: _largest,
-    verifying.equal_distance: _equal_distance,
+    grouping.classes_within: _within,
+    grouping.count_people: _counted,
+    grouping.sum_up_people: _summed,
+    grouping.people_within: _people_within,
+    attacks_kernels.nearest: _nearest,
+    attacks_kernels.matches: _matches,
+    attacks_kernels.members: _nth_members,
+    verifier_kernels.largest: _largest,
+    verifier_kernels.equal_distance: _equal_distance,
 }
 
 
@@ -374,7 +377,7 @@ def test_a_kernel_does_the_same_compiled_or_not(one: Any) -> None:
         arguments = CASES[one](np.random.default_rng(seed))
         compiled, plain = _copied(arguments), _copied(arguments)
         with little():
-            one.left = kernels.LITTLE
+            one.left = jit.LITTLE
             assert one(*plain) == one.compiled(*compiled)
         for name, first, second in zip(signature(one.py_func).parameters, compiled, plain, strict=False):
             if name not in (
@@ -400,11 +403,11 @@ def test_keys_are_numbered_alike() -> None:
 
 def test_a_kernel_is_compiled_when_there_is_more_work() -> None:
     calls = []
-    loop = kernels.kernel(little=lambda *_: calls.append("little"))(lambda numbers: numbers.size)
+    loop = jit.kernel(little=lambda *_: calls.append("little"))(lambda numbers: numbers.size)
     loop.__dict__["compiled"] = lambda numbers: calls.append("compiled")
     with little():
         loop(np.zeros(10))
-        loop(np.zeros(kernels.LITTLE_FOR_NUMPY))
+        loop(np.zeros(jit.LITTLE_FOR_NUMPY))
         loop(np.zeros(10))
     assert calls == ["little", "compiled", "compiled"]
 
@@ -456,12 +459,12 @@ def test_any_table_is_written_alike(
 def test_columns_that_stay_in_a_small_file_come_out_as_they_stood(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    monkeypatch.setattr(column_store, "HELD_TOO", -1)
     path = tmp_path / "in.csv"
     path.write_text('a,b,c\n1,"x",é\n2,"y, z",\n3," q",é\n', encoding="utf-8")
     written = []
     for number in range(2):
-        with little() if number else kernels.always_compiled():
+        with little() if number else jit.always_compiled():
             source = read(path, held=["a"], fingerprinted=["b", "c"])
             assert source.untouched is not None
             assert source.untouched.fingerprints is not None
@@ -490,7 +493,7 @@ def test_a_small_job_as_a_program_loads_neither_compiler_nor_pandas(tmp_path: Pa
         "attributes: {age: {role: quasi}, sex: {role: quasi}}\nsteps: [{k_anonymize: {k: 3}}]"
     )
     code = (
-        "import sys\nfrom oboro.app.cli import program\n"
+        "import sys\nfrom oboro.cli.main import program\n"
         "sys.argv = ['oboro', 'anonymize', 'in.csv', '-r', 'recipe.yaml', '-o', 'out.csv']\n"
         "try:\n    program()\nfinally:\n"
         "    print(*[name for name in ('numba', 'scipy', 'pandas', 'narwhals', 'rich') if name in sys.modules])"
@@ -525,7 +528,7 @@ def test_a_release_is_the_same(tmp_path: Path, name: str) -> None:
              "disease": {"role": "sensitive"}}  # fmt: skip
     recipe = Recipe.model_validate({"attributes": roles, "steps": STEPS[name], "seed": 1 << 70})
     for number in range(2):
-        with little() if number else kernels.always_compiled():
+        with little() if number else jit.always_compiled():
             recipe.run(tmp_path / "in.csv").write(tmp_path / f"{number}.csv")
     assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
 
@@ -545,12 +548,12 @@ def test_a_process_of_our_own_starts_without_blas_and_can_import_it_later() -> N
     assert done.stdout == "[4, 0, 2] False\n"
 
 
-@kernels.kernel(inner=True)
+@jit.kernel(inner=True)
 def _half(one: int) -> int:
     return one // 2
 
 
-@kernels.kernel(little=True)
+@jit.kernel(little=True)
 def _halves(given: np.ndarray, out: np.ndarray) -> None:
     for i in range(given.size):
         out[i] = _half(given[i])

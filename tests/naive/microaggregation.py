@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import strategies as st
 from tests.drawing import picks
 
-from oboro.table.groups import Groups
+from oboro.data.grouping import Groups
 
 NAN = float("nan")
 

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from oboro.table.dataset import Dataset
-from oboro.table.schema import Attribute, Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.data.dataset import Dataset
+from oboro.schema import Attribute, Schema
+from oboro.techniques import Technique
+from oboro.techniques.base import Outcome, Work
 
 Row = tuple[Any, ...]
 

@@ -16,12 +16,12 @@ import numpy as np
 from tests.naive.series import possible_keys
 
 import oboro
-from oboro.attacks.rates import Rate
+from oboro.attacks.base import Rate
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Dataset
-from oboro.table.schema import Attribute, Schema
+from oboro.schema import Attribute, Schema
 from oboro.techniques.base import Work
-from oboro.verifier.promise_check import verify_promises
+from oboro.verifier.promises import verify_promises
 
 __all__ = ["ROLES", "series"]
 

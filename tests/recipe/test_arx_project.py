@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
 from oboro.errors import FileError
-from oboro.recipe.preparing.arx_project import from_arx
+from oboro.recipe.importers.arx import from_arx
 
 CONFIG = """<config>
 \t<suppressTuplesInNonAnonymousOutput>true</suppressTuplesInNonAnonymousOutput>

@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
+from oboro.data.dataset import Dataset
 from oboro.disclosure.accept import Accept
 from oboro.errors import PromiseError, RecipeError
-from oboro.io import held_limit
-from oboro.measure.exposure.secret_certainty import near_secret
-from oboro.recipe.preparing.starter import init
+from oboro.io import column_store
+from oboro.measures.exposure import near_secret
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
-from oboro.table.dataset import Dataset
+from oboro.recipe.starter import init
 from oboro.verifier.classes import Classes
 
 COLUMNS: dict[str, Any] = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
@@ -95,7 +95,7 @@ def test_what_was_not_measured_is_said_too() -> None:
 
 
 def test_a_secret_that_stays_in_the_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    monkeypatch.setattr(column_store, "HELD_TOO", -1)
     lines = [f"{age},{disease}" for age, disease in zip(ALIKE["age"], ALIKE["disease"], strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["age,disease", *lines]) + "\n")
     release = Recipe(attributes=COLUMNS, steps=[{"k_anonymize": {"k": 3}}]).run(tmp_path / "t.csv")
@@ -223,7 +223,7 @@ def test_pseudonyms_name_nobody() -> None:
 
 
 def test_columns_that_stay_in_the_file_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    monkeypatch.setattr(column_store, "HELD_TOO", -1)
     table = pa.table({**ALIKE, "contact": CONTACT, "to": [[{"by": "mail", "at": one}] for one in CONTACT]})
     pq.write_table(table, tmp_path / "t.parquet")
     pa_csv.write_csv(table.drop_columns("to"), tmp_path / "t.csv")

@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from oboro.app.commands.all_commands import app
-from oboro.attacks.comparison.row_pairing import correspond
+from oboro.attacks.record_linkage import correspond
+from oboro.cli.all_commands import app
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import UsageError
-from oboro.recipe.comparable import comparable, renaming
-from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.implied_hierarchy import implied_hierarchy
+from oboro.hierarchies.recoding import implied_hierarchy
+from oboro.recipe.evaluate import comparable, renaming
 
 RUN = CliRunner()
 AGES = list(range(20, 60))
@@ -33,7 +34,7 @@ SUBTITLE = {"HS": "low", "BSc": "low", "MSc": "high"}
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training models takes most of the time and is tested elsewhere."""
-    monkeypatch.setattr("oboro.report.utility_measures.fidelity", lambda *tables, **options: [])
+    monkeypatch.setattr("oboro.report.make.fidelity", lambda *tables, **options: [])
 
 
 def write(path: Path, head: list[str], rows: list[tuple[Any, ...]], **style: Any) -> Path:

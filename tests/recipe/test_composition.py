@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.drawing import picks
 
 from oboro import Recipe
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError
-from oboro.table.dataset import Dataset
-from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
-from oboro.verifier.promise_check import Promise, verify_promises
+from oboro.verifier.identity import DistinctLDiversity, KAnonymity
+from oboro.verifier.promises import Promise, verify_promises
 from oboro.verifier.verdict import Verification
 
 QUASI = {name: {"role": "quasi"} for name in "xy"}

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
 from oboro.errors import InputError, UsageError
-from oboro.report import Report
+from oboro.report.report import Report
 
 RUN = CliRunner()
 

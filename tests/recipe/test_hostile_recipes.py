@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from oboro.errors import FileError, OboroError, RecipeError, UsageError
-from oboro.recipe.loading import content_of
 from oboro.recipe.recipe import Recipe
+from oboro.recipe.text import content_of
 
 LAUGHS = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))]

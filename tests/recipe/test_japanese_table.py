@@ -4,7 +4,7 @@ import openpyxl
 import pytest
 
 import oboro
-from oboro.io.files import read
+from oboro.io.read import read
 
 PLACES = ["東京都千代田区丸の内1-1-1", "〒231-0005 横浜市中区本町", "大阪府　堺市北区", "北海道余市郡余市町"]
 BIRTHS = ["昭和34年6月7日", "S34.6.8", "1959-06-09", "１９５９年６月１０日"]

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from oboro.io import held_limit
-from oboro.measure.exposure.following_columns import seems_to_follow
-from oboro.measure.exposure.nearest_values import own_is_nearest
-from oboro.recipe.preparing.starter import init
+from oboro.data.column import Column
+from oboro.disclosure.dependent_columns import seems_to_follow
+from oboro.disclosure.weak_noise import own_is_nearest
+from oboro.io import column_store
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
-from oboro.table.dataset import Column
-from oboro.table.schema import Role
+from oboro.recipe.starter import init
+from oboro.schema import Role
 
 AGES = [20 + n % 20 for n in range(60)]  # three people of each
 BORN = [2026 - age for age in AGES]
@@ -74,7 +74,7 @@ def test_the_order_tells_it_where_no_value_repeats() -> None:
 
 
 def test_a_column_that_stays_in_the_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    monkeypatch.setattr(column_store, "HELD_TOO", -1)
     lines = ["age,born", *(f"{age},{born}" for age, born in zip(AGES, BORN, strict=True))]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     columns = {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}, "born": {"role": "other"}}

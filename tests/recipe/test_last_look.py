@@ -14,12 +14,11 @@ from tests.command_line import call
 from tests.naive import exposure as naive
 
 import oboro
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset, unread_columns
+from oboro.disclosure.uncovered_columns import Acceptance, LookedAt, last_look
 from oboro.errors import PromiseError, RecipeError, SingledOutError
-from oboro.io import held_limit
-from oboro.measure.exposure.last_look import Acceptance, last_look
-from oboro.measure.exposure.looked_at import LookedAt
-from oboro.table.dataset import Column, Dataset
-from oboro.table.unencoded_columns import unread_columns
+from oboro.io import column_store
 
 ROWS = 400
 ATTRIBUTES = {
@@ -92,7 +91,7 @@ def test_what_the_recipe_accepts_is_released_and_said(kind: str, tmp_path: Path)
 def test_columns_that_are_too_large_to_hold_are_read_for_the_look(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    monkeypatch.setattr(column_store, "HELD_TOO", -1)
     release = plan(ACCEPT).run(sources(tmp_path)[kind])
     (found,) = release.last_look.accepted
     assert found.people == naive.unique(patients().to_dict("records"), ["diag", "death", "flag"])

@@ -9,7 +9,7 @@ import pytest
 
 import oboro
 from oboro.recipe.evaluate import evaluate
-from oboro.report import Report
+from oboro.report.report import Report
 
 TREE = {"tree": {"lungs": ["flu", "asthma"], "heart": ["angina", "infarct"]}}
 PATIENTS = {"age": [31, 32, 33, 34], "disease": ["flu", "asthma", "angina", "infarct"]}

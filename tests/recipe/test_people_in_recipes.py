@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import oboro
 from oboro.errors import InputError, OboroError, PromiseError, RecipeError, UsageError
-from oboro.io import held_limit
-from oboro.io.untouched_columns import UntouchedCsvColumns
+from oboro.io import column_store
+from oboro.io.column_store import UntouchedCsvColumns
 from oboro.verifier.verdict import Verification
 
 QUASI = {
@@ -332,7 +332,7 @@ def test_codes_that_nobody_called_anything_join_rows_too(
     table = pd.DataFrame(rows, columns=["ck", "year"])
     table.to_csv(tmp_path / "t.csv", index=False)
     if held == "large csv":
-        monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+        monkeypatch.setattr(column_store, "HELD_TOO", -1)
         monkeypatch.setattr(UntouchedCsvColumns, "small", False)
     recipe = oboro.Recipe(
         attributes={"ck": {"role": "other"}, "year": {"role": "quasi"}}, steps=[{"k_anonymize": {"k": 5}}]

@@ -11,9 +11,9 @@ pytest.importorskip("opendp", reason="accounts are OpenDP's: install oboro[dp]")
 
 import oboro
 from oboro.errors import ConflictError, FileError, PromiseError
-from oboro.recipe.released import privacy_ledger
-from oboro.recipe.released.privacy_ledger import PrivacyLedger, together
-from oboro.system.private_file import FileLock
+from oboro.recipe import ledger as recipe_ledger
+from oboro.recipe.ledger import PrivacyLedger, together
+from oboro.system.files import FileLock
 
 PEOPLE = {"sex": ["F", "M"] * 300}
 RECIPE = """
@@ -52,9 +52,9 @@ def test_refused_before_any_work_and_once_more_before_it_exists(tmp_path: Path, 
 
     def meanwhile(given: oboro.Recipe) -> None:
         looked.append(PrivacyLedger.read(tmp_path / "people.json"))
-        privacy_ledger.charge(given)
+        recipe_ledger.charge(given)
 
-    monkeypatch.setattr(privacy_ledger, "check_ledger", meanwhile)
+    monkeypatch.setattr(recipe_ledger, "check_ledger", meanwhile)
     with pytest.raises(PromiseError, match="took 1"):
         made.run(PEOPLE)
     assert looked == [None]
@@ -75,7 +75,7 @@ def test_a_ledger_that_is_none_or_is_held(tmp_path: Path, monkeypatch) -> None:
         with pytest.raises(FileError, match="not the ledger"):
             recipe(tmp_path).run(PEOPLE)
     (tmp_path / "people.json").unlink()
-    monkeypatch.setattr(privacy_ledger, "PATIENCE", 0.01)
+    monkeypatch.setattr(recipe_ledger, "PATIENCE", 0.01)
     lock = FileLock(tmp_path / ".people.json.lock")
     with pytest.raises(ConflictError, match="another process"):
         recipe(tmp_path).run(PEOPLE)

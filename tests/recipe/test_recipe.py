@@ -48,7 +48,7 @@ def test_a_release_shows_itself_in_a_notebook() -> None:
 
 
 def test_a_notebook_does_not_read_what_stayed_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oboro.io.held_limit.HELD_TOO", -1)  # as for a table larger than memory
+    monkeypatch.setattr("oboro.io.column_store.HELD_TOO", -1)  # as for a table larger than memory
     pd.DataFrame({**PEOPLE, "note": ["same"] * 6}).to_csv(tmp_path / "people.csv", index=False)
     release = parse(RECIPE.replace("steps:", "  note: {role: other}\nsteps:")).run(tmp_path / "people.csv")
     (tmp_path / "people.csv").unlink()

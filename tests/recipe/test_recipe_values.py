@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oboro
+from oboro.data.column import Column
+from oboro.data.matching import absent, equal_values, matched, near_values
 from oboro.errors import ColumnError, PromiseError
-from oboro.table.dataset import Column
-from oboro.table.spelling.named_values import absent, equal_values, matched, near_values
-from oboro.techniques.columns.conditions import Condition
-from oboro.verifier.series.shared_codes import shared_codes
+from oboro.techniques.conditions import Condition
+from oboro.verifier.series import shared_codes
 
 # 12 people: stage 1 three times among them, twice in the young class.
 AGE = [21, 22, 23, 24, 31, 32, 33, 34, 35, 36, 37, 38]

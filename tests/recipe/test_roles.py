@@ -16,18 +16,18 @@ from tests.drawing import picks
 from tests.recipe.public_tables import public_table
 
 import oboro
-from oboro.disclosure import counted_people as room
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.stray_values import Strays, stray_values
+from oboro.disclosure import counted_people
 from oboro.disclosure.column_names import role_by_name
 from oboro.disclosure.counted_people import repeated_people
-from oboro.measure.column_contributions import contributions
-from oboro.measure.exposure.separation import exposure
-from oboro.recipe.roles.guess_roles import guess_roles
-from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy.propose import propose
-from oboro.table.schema import Role
-from oboro.table.spelling.stray_values import Strays, stray_values
-from oboro.table.values import Kind, kind_of
+from oboro.hierarchies.propose import propose
+from oboro.measures.exposure import exposure
+from oboro.measures.risk import contributions
+from oboro.notations.kinds import Kind, kind_of
+from oboro.recipe.roles import guess_roles, kept_as_they_are
+from oboro.schema import Role
 
 ROWS = range(60)
 BY_VALUES = {
@@ -246,10 +246,10 @@ def test_evaluate_asks_whose_rows_these_are() -> None:
 def test_what_never_changes_for_a_person(
     block: int, rows: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "BLOCK", block)
+    monkeypatch.setattr(counted_people, "BLOCK", block)
     data = Dataset.of({"who": [who for who, _ in rows], "sex": [sex for _, sex in rows]})
     held = {who: {sex for other, sex in rows if other == who} for who, _ in rows}
-    assert room._never_changes(data["who"], data["sex"]) == all(len(one) == 1 for one in held.values())
+    assert counted_people._never_changes(data["who"], data["sex"]) == all(len(one) == 1 for one in held.values())
 
 
 def test_a_starter_shows_itself_in_the_reader_s_language(monkeypatch: pytest.MonkeyPatch) -> None:

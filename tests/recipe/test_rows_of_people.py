@@ -8,9 +8,9 @@ import pytest
 from tests.command_line import call
 
 import oboro
+from oboro.data.dataset import Dataset
 from oboro.disclosure.counted_people import repeated_people
 from oboro.errors import PromiseError, RecipeError
-from oboro.table.dataset import Dataset
 
 BIRTHS = [1950 + who % 4 for who in range(40)]
 
@@ -151,7 +151,7 @@ def test_from_a_file_too_and_in_japanese(tmp_path: Path) -> None:
 def test_an_identifier_that_stays_in_a_large_file_is_not_read_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oboro.io.untouched_columns.SMALL", 0)
+    monkeypatch.setattr("oboro.io.column_store.SMALL", 0)
     table = visits()
     lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")

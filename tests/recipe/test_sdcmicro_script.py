@@ -9,11 +9,10 @@ import yaml
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
+from oboro.data.frames import Frame
 from oboro.errors import FileError
-from oboro.recipe.preparing.r_calls import r_calls
-from oboro.recipe.preparing.sdcmicro_script import from_sdcmicro
-from oboro.table.frames import Frame
+from oboro.recipe.importers.sdcmicro import from_sdcmicro, r_calls
 
 SCRIPT = """
 library(sdcMicro)   # not run

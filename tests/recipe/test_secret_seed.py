@@ -11,7 +11,7 @@ import pytest
 
 import oboro
 from oboro.errors import FileError, RecipeError, UsageError
-from oboro.recipe.released.secret_seed import entropy_of
+from oboro.recipe.randomness import entropy_of
 
 AGES = [20 + (7 * n) % 60 for n in range(60)]
 PEOPLE = {"age": AGES, "sex": ["F", "M", "M"] * 20}

@@ -14,10 +14,10 @@ from tests.command_line import call
 from tests.recipe.series_worlds import ROLES, series
 
 import oboro
-from oboro.attacks.series.series_attack import series_attack
+from oboro.attacks.series import series_attack
+from oboro.data.dataset import Dataset
 from oboro.errors import InputError, RecipeError, UsageError
-from oboro.table.dataset import Dataset
-from oboro.verifier.series.known_series import known_series
+from oboro.verifier.series import known_series
 
 ACCEPTED = {"unique_on": ["job"], "because": "a test"}
 

@@ -11,8 +11,8 @@ import pytest
 from tests.recipe.public_tables import PUBLIC_TABLES, public_table
 
 import oboro
-from oboro.recipe.preparing.starter import Starter
-from oboro.table.schema import Role
+from oboro.recipe.starter import Starter
+from oboro.schema import Role
 
 ADULT = "age workclass fnlwgt education education-num marital-status occupation relationship race sex capital-gain capital-loss hours-per-week native-country income"  # noqa: E501
 

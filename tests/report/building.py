@@ -8,8 +8,10 @@ from dataclasses import fields
 from html import unescape
 from typing import Any
 
-from oboro.report import Provenance, Report, Scope, Tables, make_report
-from oboro.table.dataset import Dataset
+from oboro.data.dataset import Dataset
+from oboro.report.facts import Provenance, Scope, Tables
+from oboro.report.make import make_report
+from oboro.report.report import Report
 from oboro.techniques import TECHNIQUES
 
 __all__ = ["build", "english_left"]

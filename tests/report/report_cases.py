@@ -10,10 +10,12 @@ import numpy as np
 from tests.report.building import build
 
 import oboro
-from oboro.report import Report
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.verifier.table_check import verify
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.report.report import Report
+from oboro.verifier.promises import verify
 from oboro.verifier.verdict import Verification
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.report.report_cases import DRAWN, STREAM, demo
 
-from oboro.report import Report
+from oboro.report.report import Report
 
 WIDTHS = (1200, 768, 375)  # a desk, a tablet, a phone
 TOO_WIDE = """() => [...document.querySelectorAll('table, pre, figure, dl')]

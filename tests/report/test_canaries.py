@@ -14,7 +14,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 import oboro
-from oboro.report import Report
+from oboro.report.report import Report
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import SecretExample
 
@@ -86,8 +86,8 @@ def everything(report: Report) -> str:
 def test_no_canary_sings(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_KEY", KEY)
     if step not in ("noise", "k_anonymize"):  # models and attacks take most of the time
-        monkeypatch.setattr("oboro.report.utility_measures.fidelity", lambda *tables, **options: [])
-        monkeypatch.setattr("oboro.report.measured_release.attack", lambda *tables, **options: [])
+        monkeypatch.setattr("oboro.report.make.fidelity", lambda *tables, **options: [])
+        monkeypatch.setattr("oboro.report.make.attack", lambda *tables, **options: [])
     table = people()
     source, output = tmp_path / "canaryinput.csv", tmp_path / "canaryoutput.csv"
     rows = zip(*table.values(), strict=True)

@@ -20,9 +20,9 @@ import yaml
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
 from oboro.errors import FileError, UsageError
-from oboro.report import Report
+from oboro.report.report import Report
 
 RUN = CliRunner()
 ROWS = 120
@@ -31,8 +31,8 @@ ROWS = 120
 @pytest.fixture(autouse=True)
 def no_models_no_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models and attacks take most of the time and are tested elsewhere."""
-    monkeypatch.setattr("oboro.report.utility_measures.fidelity", lambda *tables, **options: [])
-    monkeypatch.setattr("oboro.report.measured_release.attack", lambda *tables, **options: [])
+    monkeypatch.setattr("oboro.report.make.fidelity", lambda *tables, **options: [])
+    monkeypatch.setattr("oboro.report.make.attack", lambda *tables, **options: [])
 
 
 def people() -> dict[str, list[Any]]:

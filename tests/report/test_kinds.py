@@ -14,10 +14,10 @@ from tests.report.building import build, english_left
 from tests.report.report_cases import DRAWN, Page
 
 import oboro
-from oboro.report import Report
-from oboro.report.page.charts import heat, timeline
-from oboro.table.dataset import Dataset
-from oboro.verifier.stream_check import verify_stream
+from oboro.data.dataset import Dataset
+from oboro.report.charts import heat, timeline
+from oboro.report.report import Report
+from oboro.verifier.stream import verify_stream
 
 Table = dict[str, list[Any]]
 RNG = np.random.default_rng(7)

@@ -8,10 +8,10 @@ import pytest
 from tests.report.building import build, english_left
 from tests.report.report_cases import STREAM, Page, demo, make, tables
 
+from oboro.data.dataset import Dataset
 from oboro.errors import UsageError
-from oboro.report import Report
-from oboro.table.dataset import Dataset
-from oboro.verifier.table_check import verify
+from oboro.report.report import Report
+from oboro.verifier.promises import verify
 
 
 def reports() -> dict[str, Report]:

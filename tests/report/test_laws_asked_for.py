@@ -8,7 +8,7 @@ import pytest
 
 from oboro.errors import OboroError
 from oboro.recipe.recipe import Recipe
-from oboro.report.checklists.asked_laws import LAWS
+from oboro.report.make import LAWS
 
 
 def test_checklists_are_those_of_the_laws_asked_for_and_a_report_is_signed() -> None:

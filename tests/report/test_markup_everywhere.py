@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tests.report.report_cases import STREAM, Page, make
 
 import oboro
-from oboro.report import Report
+from oboro.report.report import Report
 
 MARKUP = """</style></title></pre><script>window.hacked=1</script><img src=x onerror=hacked()>"' onmouseover="hacked()" x='"""
 ALLOWED_LINKS = "#"
@@ -126,7 +126,7 @@ def test_names_values_labels_reasons_and_files_of_a_run(tmp_path: Path) -> None:
         "steps": [{"drop_columns": {"attributes": [f"i{MARKUP}"]}}, {"k_anonymize": {"k": 5}}],
         "accept": {"unique_on": [f"o{MARKUP}"], "because": f"because{MARKUP}"},
     }
-    release = oboro.Recipe.parse(json.dumps(content)).run(oboro.table.dataset.Dataset.of(table).to_arrow())
+    release = oboro.Recipe.parse(json.dumps(content)).run(oboro.data.dataset.Dataset.of(table).to_arrow())
     folder = tmp_path / MARKUP.replace("/", "∕")[:60]
     folder.mkdir()
     release.write(folder / "out.csv", excel_safe=True)

@@ -12,7 +12,7 @@ import pytest
 
 import oboro
 from oboro.recipe.release import Release
-from oboro.report import Report
+from oboro.report.report import Report
 
 SEED = 918273645
 RARE = ("Kuru disease", "Zzyzx-9", "31415926")

@@ -16,15 +16,16 @@ from tests.report.building import build
 from tests.report.report_cases import Page, make, tables
 
 import oboro
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import FileError
-from oboro.report import Report
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.report.charts import clip
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, compare
-from oboro.report.page.charts import clip
-from oboro.report.sections.contents import sections
-from oboro.report.sections.released_columns import MOST_PICTURES
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import HierarchySpec
-from oboro.verifier.table_check import verify
+from oboro.report.render import sections
+from oboro.report.report import Report
+from oboro.report.sections.columns import MOST_PICTURES
+from oboro.verifier.promises import verify
 
 HOSTILE = "<script>alert(1)</script>"
 ATTRIBUTE = '" onload="alert(2)'

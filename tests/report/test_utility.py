@@ -13,10 +13,10 @@ from tests.report.report_cases import Page
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
 from oboro.errors import UsageError
-from oboro.measure.statistics.fidelity import fidelity
-from oboro.report import Report
+from oboro.measures.statistics import fidelity
+from oboro.report.report import Report
 
 ROWS = 300
 

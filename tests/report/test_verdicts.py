@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.commands.all_commands import app
-from oboro.attacks.rates import Attack, Rate
-from oboro.measure.exposure.secret_certainty import CertainSecrets
+from oboro.attacks.base import Attack, Rate
+from oboro.cli.all_commands import app
+from oboro.measures.exposure import CertainSecrets
 from oboro.recipe.evaluate import evaluate
-from oboro.report import Report
-from oboro.report.attack_limits import largest_share, limited
+from oboro.report.make import largest_share, limited
+from oboro.report.report import Report
 from oboro.text import Message
 from oboro.verifier.verdict import Verdict
 

@@ -11,10 +11,9 @@ import pytest
 import yaml
 
 from oboro.errors import UsageError
-from oboro.samples.japan_names import PREFECTURES
-from oboro.samples.people_table import JOBS, hierarchy_csv, people, people_hierarchies, people_recipe
-from oboro.samples.purchases_table import BLOCK, purchases, purchases_hierarchies, purchases_recipe
-from oboro.table.hierarchy import HierarchySpec
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.samples.people import JOBS, PREFECTURES, hierarchy_csv, people, people_hierarchies, people_recipe
+from oboro.samples.purchases import BLOCK, purchases, purchases_hierarchies, purchases_recipe
 
 ROWS = 20_000
 
@@ -165,7 +164,7 @@ def test_the_papers_lattice_has_72_nodes(purchase_rows: dict[str, list[tuple[str
     assert set(values(block, "address")) <= {row[0] for row in purchase_rows["address"]}
     attributes = yaml.safe_load(purchases_recipe(columns=4))["attributes"]
     dates = HierarchySpec.model_validate(attributes["birthdate"]["hierarchy"])
-    from oboro.table.dataset import Column
+    from oboro.data.column import Column
 
     birth = dates.build("birthdate", Column.encode(block["birthdate"]))
     levels = [len(purchase_rows["job"][0]), 2, len(purchase_rows["address"][0]), birth.height + 1]

@@ -13,9 +13,9 @@ import pytest
 from benchmarks.brokers import LocalBroker
 from benchmarks.kills import RECIPE, people
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_making import make_service
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.stream.service.service import Service
+from oboro.service.make import make_service
+from oboro.service.settings import ServiceSettings
+from oboro.stream.engine import Service
 
 __all__ = ["BODIES", "ROWS", "all_records", "running", "serve", "service"]
 

@@ -12,8 +12,8 @@ from tests.service.brokers_here import service
 
 from benchmarks.kills import RECIPE
 from oboro.errors import FileError, UsageError
-from oboro.io.brokers.brokers import broker_of, open_place
-from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.service.base import broker_of, open_place
+from oboro.service.settings import ServiceSettings
 
 
 @pytest.mark.parametrize(

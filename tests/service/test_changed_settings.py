@@ -11,10 +11,9 @@ from tests.service.brokers_here import BODIES, serve, service
 
 from benchmarks.kills import RECIPE
 from oboro.errors import ConflictError, UsageError
-from oboro.io.brokers.broker_address import BrokerAddress
-from oboro.io.brokers.nats_stream import NatsSource
-from oboro.stream.service.service_plan import ServicePlan, ServicePosition
-from oboro.stream.service.starting import check_state
+from oboro.service.base import BrokerAddress
+from oboro.service.nats import NatsSource
+from oboro.stream.engine import ServicePlan, ServicePosition, check_state
 
 
 def go_on(folder: Path, bodies: list[bytes], **more: Any) -> dict[str, Any]:

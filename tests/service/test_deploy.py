@@ -27,10 +27,10 @@ from tests.service.brokers_here import running
 
 from benchmarks.brokers import LocalNats, free_port
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.recipe.stream_plan import anonymizer
-from oboro.stream.service.health_page import FIGURES, health_page
-from oboro.stream.service.watching import Watch
+from oboro.recipe.stream import anonymizer
+from oboro.service.health import FIGURES, health_page
+from oboro.service.settings import ServiceSettings
+from oboro.stream.engine import Watch
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

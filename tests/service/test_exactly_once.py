@@ -15,8 +15,8 @@ from benchmarks.brokers import LocalBroker, LocalNats, LocalRedis
 from benchmarks.kills import RECIPE, kill_often
 from oboro.errors import ConflictError, FileError
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_making import make_service
-from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.service.make import make_service
+from oboro.service.settings import ServiceSettings
 
 KILLS = 16
 

@@ -14,11 +14,10 @@ from tests.command_line import Done, call
 
 from benchmarks.brokers import free_port
 from oboro.errors import BrokerError, ConflictError, FileError, PromiseError, UsageError
+from oboro.stream import endpoints
+from oboro.stream.engine import Service, Watch
 from oboro.stream.exit_codes import EX_CONFIG, EX_TEMPFAIL, stream_exit_codes
-from oboro.stream.runner import endpoints
-from oboro.stream.runner.state_folder import Batch, StateFolder
-from oboro.stream.service.service import Service
-from oboro.stream.service.watching import Watch
+from oboro.stream.journal import Batch, StateFolder
 
 RECIPE = "attributes: {age: {role: quasi}, n: {role: other}}\nsteps: [{k_anonymize: {k: 2}}]\n"
 LINES = "".join(json.dumps({"age": 3, "n": n}) + "\n" for n in range(9))

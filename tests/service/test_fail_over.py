@@ -13,8 +13,8 @@ from tests.service.brokers_here import BODIES, running, serve, service
 
 from benchmarks.brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
 from benchmarks.kills import taken_over
-from oboro.io.brokers.brokers import open_place
-from oboro.stream.service.service_plan import ServicePlan
+from oboro.service.base import open_place
+from oboro.stream.engine import ServicePlan
 
 LEASE = 0.6
 

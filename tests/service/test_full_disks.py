@@ -12,8 +12,8 @@ from tests.service.brokers_here import BODIES, service
 
 from benchmarks.kills import with_poison
 from oboro.errors import FileError, UsageError
-from oboro.stream.runner.endpoints import StreamOutput
-from oboro.stream.runner.state_folder import StateFolder
+from oboro.stream.endpoints import StreamOutput
+from oboro.stream.journal import StateFolder
 
 POISONED = with_poison(BODIES)
 

@@ -16,9 +16,9 @@ from tests.service.certificates import make_certificates
 
 from benchmarks.brokers import free_port, wait_until
 from oboro.errors import FileError, OboroError
-from oboro.stream.service import watching
-from oboro.stream.service.health_page import health_page, listen_secrets
-from oboro.stream.service.watching import Watch
+from oboro.service.health import health_page, listen_secrets
+from oboro.stream import engine
+from oboro.stream.engine import Watch
 
 TOKEN = "0123456789abcdef0123"
 
@@ -62,7 +62,7 @@ def test_a_loop_that_does_not_turn_is_not_live(tmp_path: Path, monkeypatch: pyte
 
 def test_the_loop_turns_while_it_waits_and_not_before_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(watching.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
+    monkeypatch.setattr(engine.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
     watch = Watch()
     assert watch.live_within == 120.0
     for seconds, act, live in (

@@ -19,11 +19,9 @@ from benchmarks.brokers import LocalNats
 from benchmarks.kills import RECIPE
 from oboro.errors import InputError, UsageError
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
-from oboro.stream.service.bodies import body_form
-from oboro.stream.service.deciding import Decided, Decider
-from oboro.stream.service.partition import Partition
-from oboro.stream.service.record_ids import RecordIds
+from oboro.recipe.stream import StreamOptions, anonymizer
+from oboro.stream.engine import Decided, Decider
+from oboro.stream.records import Partition, RecordIds, body_form
 
 pack = msgspec.msgpack.encode
 STRANGE: list[Any] = [

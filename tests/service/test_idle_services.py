@@ -31,9 +31,9 @@ from benchmarks.brokers import (
     wait_until,
 )
 from oboro.errors import BrokerError
-from oboro.io.brokers import kafka_topic
-from oboro.stream.service.health_page import health_page
-from oboro.stream.service.service import Service
+from oboro.service import kafka
+from oboro.service.health import health_page
+from oboro.stream.engine import Service
 
 KINDS = {kind.kind: kind for kind in (LocalNats, LocalRedis, LocalMqtt, LocalRabbitmq, LocalKafka)}
 
@@ -169,14 +169,14 @@ def meet_a_broker_that_is_away(broker: LocalBroker, folder: Path) -> None:
 
 def meet_a_broker_that_is_frozen(broker: LocalBroker, folder: Path) -> None:
     """The mock cluster of Kafka tells its clients its own port, so nothing can be put before it."""
-    kafka_topic.ANSWER = 0.2
+    kafka.ANSWER = 0.2
     one = started(broker, Door(broker.port), folder, patience=20.0)
     assert broker._server is not None
     broker._server.send_signal(signal.SIGSTOP)
     time.sleep(1.0)
     assert asked(one.port, "/health/live") == 200
     broker._server.send_signal(signal.SIGCONT)
-    kafka_topic.ANSWER = 15.0
+    kafka.ANSWER = 15.0
     with_more(broker, one)
     one.end()
 

@@ -12,7 +12,7 @@ from tests.drawing import picks
 from tests.service.brokers_here import BODIES, service
 
 from oboro.errors import BrokerError, ConflictError
-from oboro.stream.service.outlet import Outlet
+from oboro.stream.engine import Outlet
 
 T = TypeVar("T")
 Fault = str  # "": none; "before" or "after": the connection is cut before or after the call was done
@@ -107,7 +107,7 @@ class MemoryStore:
 
 @pytest.mark.parametrize("where", ["store.get", "source.open", "sink.open", "sink.last", "store.put"])
 def test_every_step_of_the_start_waits_for_its_broker(where: str, tmp_path: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("oboro.stream.service.service.PAUSES", (0.0,))
+    monkeypatch.setattr("oboro.stream.engine.PAUSES", (0.0,))
     (tmp_path / "in.ndjson").write_bytes(b"\n".join(BODIES) + b"\n")
     one = service(str(tmp_path / "in.ndjson"), str(tmp_path / "out.ndjson"))
     one.store = MemoryStore()
@@ -123,7 +123,7 @@ def test_what_took_long_to_decide_is_saved_before_much_was_read(tmp_path: Any, m
     monkeypatch.setattr(MemoryStore, "put", lambda store, data: saved.append(data))
     (tmp_path / "in.ndjson").write_bytes(b"\n".join(BODIES) + b"\n")
     for seconds, often in ((1e9, False), (-1.0, True)):
-        monkeypatch.setattr("oboro.stream.service.service.AGAIN", seconds)
+        monkeypatch.setattr("oboro.stream.engine.AGAIN", seconds)
         saved.clear()
         one = service(str(tmp_path / "in.ndjson"), str(tmp_path / f"{often}.ndjson"), batch=10)
         one.store, one.watch.leading = MemoryStore(), True

@@ -24,8 +24,7 @@ from tests.service.certificates import TlsFront, make_certificates
 from benchmarks.brokers import LocalKafka, ended, forked
 from benchmarks.kills import RECIPE, taken_over
 from oboro.errors import BrokerError, FileError, UsageError
-from oboro.io.brokers.broker_address import BrokerAddress
-from oboro.io.brokers.key_fields import KeyFields
+from oboro.service.base import BrokerAddress, KeyFields
 
 LEASE = 1.0  # seconds
 HANDSHAKE = struct.pack(">h", 17)
@@ -55,7 +54,7 @@ def test_a_standby_takes_over_and_publishes_nothing_twice(broker: LocalKafka) ->
 @given(said=st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans(), st.booleans()), max_size=60))
 def test_of_all_who_read_a_lease_one_leads(said: list[tuple[int, bool, bool, bool]]) -> None:
     """Three processes read one log, each as far as it came; at every place of the log they name the same leader or none."""
-    from oboro.io.brokers.keeping.kafka_lease import Terms
+    from oboro.service.kafka import Terms
 
     log: list[tuple[str, int, str]] = []
     readers, places = [Terms() for _ in range(3)], [0] * 3
@@ -100,7 +99,7 @@ class Heard:
 def test_a_lease_goes_on_over_strange_records_and_removed_ones_and_says_what_is_not_allowed() -> None:
     from confluent_kafka import KafkaError
 
-    from oboro.io.brokers.keeping.kafka_lease import KafkaLease
+    from oboro.service.kafka import KafkaLease
 
     lease, end = (
         KafkaLease(BrokerAddress.read("kafka://h:1/OUT?key=who", "TO", {})),
@@ -131,11 +130,11 @@ def test_a_standby_that_has_much_to_do_hears_that_the_leader_is_gone(
     """However seldom it listens. One that slept hears first what was said meanwhile."""
     from confluent_kafka import KafkaError
 
-    from oboro.io.brokers.keeping import kafka_lease
+    from oboro.service import kafka
 
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(kafka_lease, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    lease, said = kafka_lease.KafkaLease(BrokerAddress.read("kafka://h:1/OUT", "TO", {})), list[str]()
+    monkeypatch.setattr(kafka, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    lease, said = kafka.KafkaLease(BrokerAddress.read("kafka://h:1/OUT", "TO", {})), list[str]()
     beat = json.dumps({"says": "beat", "term": 4, "who": "other", "number": 1}).encode()
     lease._own, lease.seconds = "own", 1.0
     lease._reader = heard = Heard(beat, KafkaError(KafkaError._PARTITION_EOF))  # type: ignore[assignment]
@@ -157,7 +156,7 @@ def test_a_standby_that_has_much_to_do_hears_that_the_leader_is_gone(
 
 
 def test_whoever_floods_the_topic_of_a_lease_holds_nobody_up() -> None:
-    from oboro.io.brokers.keeping.kafka_lease import KafkaLease
+    from oboro.service.kafka import KafkaLease
 
     class Flood(Heard):
         def poll(self, _: float) -> Any:
@@ -173,9 +172,9 @@ def test_a_snapshot_in_a_topic_replaces_a_disk(broker: LocalKafka, monkeypatch: 
     """Of several parts; the third start finds what the second named, and the parts of the first are gone."""
 
     def work() -> None:
-        from oboro.io.brokers.keeping import kafka_keeping
+        from oboro.service import kafka
 
-        monkeypatch.setattr(kafka_keeping, "PART", 1000)
+        monkeypatch.setattr(kafka, "PART", 1000)
         given = {"snapshots": broker.place("KEPT")}
         found = []
         for turn in range(3):
@@ -183,7 +182,7 @@ def test_a_snapshot_in_a_topic_replaces_a_disk(broker: LocalKafka, monkeypatch: 
             broker._send("MANY", BODIES[: turn + 2])
         assert found == [len(BODIES), 2, 3]  # not from the beginning
         store = service(broker.place("MANY"), broker.place("FROM"), **given).store
-        assert isinstance(store, kafka_keeping.KafkaStore)
+        assert isinstance(store, kafka.KafkaStore)
         held = store._read()
         names = {key.partition(b"/")[0] for key in held}
         assert len(names) == 2, names
@@ -288,10 +287,10 @@ def test_tls_and_a_password_from_the_environment(
         return int(serve(str(tmp_path / "in"), place, state=tmp_path / password, patience=patience)["released"])
 
     def work() -> None:
-        from oboro.io.brokers import kafka_topic
+        from oboro.service import kafka
 
         assert given("secret", 60.0) == len(BODIES)
-        monkeypatch.setattr(kafka_topic, "ANSWER", 2.0)  # a broker that says nothing to a wrong password is waited for
+        monkeypatch.setattr(kafka, "ANSWER", 2.0)  # a broker that says nothing to a wrong password is waited for
         with pytest.raises((BrokerError, UsageError)):
             given("wrongs", 0.1)
         monkeypatch.setenv("OBORO_BROKER_CERT", str(tmp_path / "no.pem"))

@@ -17,10 +17,10 @@ from tests.service.certificates import TlsFront, make_certificates
 from benchmarks.brokers import LocalBroker, LocalKafka, LocalMqtt, LocalRabbitmq, ended, forked
 from benchmarks.kills import RECIPE, kill_often
 from oboro.errors import BrokerError, ConflictError, FileError, OboroError, UsageError
-from oboro.io.brokers.brokers import open_place
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_making import check_service, make_service
-from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.service.base import open_place
+from oboro.service.make import check_service, make_service
+from oboro.service.settings import ServiceSettings
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +142,9 @@ def test_a_stream_of_rabbitmq_is_read_by_its_offsets(broker: LocalBroker, tmp_pa
         return int(serve(place, str(tmp_path / "out"), state=tmp_path / "state", id="note", **more)["released"])
 
     def work() -> None:
-        from oboro.io.brokers import rabbitmq_queue
+        from oboro.service import rabbitmq
 
-        rabbitmq_queue.FIRST = 0.5
+        rabbitmq.FIRST = 0.5
         source = open_place(broker.place("STREAM"), "source", "FROM")
         channel = source.link.connect()
         for start in (0, 60):

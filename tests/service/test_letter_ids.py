@@ -11,11 +11,9 @@ import pytest
 from tests.service.brokers_here import BODIES, service
 
 from benchmarks.kills import with_poison
-from oboro.stream.service.health_page import metrics_page
-from oboro.stream.service.letter_ids import LetterIds, new_key
-from oboro.stream.service.outlet import same_letter
-from oboro.stream.service.starting import restored
-from oboro.stream.service.watching import Watch
+from oboro.service.health import metrics_page
+from oboro.stream.engine import Watch, restored, same_letter
+from oboro.stream.records import LetterIds, new_key
 
 POISONED = with_poison(BODIES)
 LETTERS = len(POISONED) - len(BODIES)
@@ -94,7 +92,7 @@ def test_the_key_is_of_one_stream_and_an_earlier_state_gets_one(tmp_path: Path, 
     )
     one.source.close()
     one.source, saved = Forgetful([]), []
-    monkeypatch.setattr("oboro.stream.service.service.restored", without_key)
+    monkeypatch.setattr("oboro.stream.engine.restored", without_key)
     monkeypatch.setattr(type(one), "_snapshot", lambda service: saved.append(service.at.letter_key))
     monkeypatch.setattr(type(one), "_loop", lambda service: saved.append("loop"))
     one.run()

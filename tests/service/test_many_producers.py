@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-import oboro.stream
+import oboro.stream.anonymizer
 from benchmarks.brokers import free_port
 from oboro.errors import OboroError
-from oboro.stream.delay_free import generating_modes
-from oboro.stream.runner.endpoints import StopRequest
+from oboro.stream.delay_free import modes
+from oboro.stream.endpoints import StopRequest
 
 RECIPE = {
     "attributes": {"sex": {"role": "quasi"}, "note": {"role": "other"}},
@@ -108,7 +108,7 @@ def test_a_generating_side_that_fails_stops_the_stream(monkeypatch: pytest.Monke
     def fails(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(generating_modes, "_generate", fails)
+    monkeypatch.setattr(modes, "_generate", fails)
     anonymizer = oboro.stream.DelayFree(attributes=["sex"], k=2, mode="paper", background=True)
 
     def go_on() -> None:

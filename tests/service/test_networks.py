@@ -30,7 +30,7 @@ def notes(bodies: list[bytes]) -> list[int]:
 def test_connections_that_are_cut_lose_and_double_nothing(
     kind: str, state: bool, brokers: dict[str, LocalBroker], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oboro.stream.service.service.PAUSES", (0.0, 0.01))
+    monkeypatch.setattr("oboro.stream.engine.PAUSES", (0.0, 0.01))
     broker = brokers[kind]
     broker.send(f"CUT{state}", BODIES)
     proxy = CuttingProxy(broker.port, cuts=8, most=6_000, seed=3 + state).start()

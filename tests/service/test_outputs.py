@@ -13,7 +13,7 @@ from tests.service.brokers_here import BODIES, running, serve
 
 from benchmarks.brokers import LocalNats, LocalRedis
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
-from oboro.io.brokers.brokers import open_place
+from oboro.service.base import open_place
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,11 @@ import pytest
 from tests.service.brokers_here import service
 
 from benchmarks.kills import people
-from oboro.app.cli import main
+from oboro.cli.main import main
 from oboro.errors import UsageError
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.partition_price import expected_price, measured_price
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.stream.service.partition import Partition
+from oboro.service.settings import ServiceSettings, expected_price, measured_price
+from oboro.stream.records import Partition
 
 RECIPE: dict[str, Any] = {
     "attributes": {

@@ -12,10 +12,9 @@ from tests.service.brokers_here import BODIES, ROWS, serve, service
 
 from benchmarks.kills import RECIPE
 from oboro.errors import FileError, UsageError
-from oboro.recipe.service.service_making import check_service
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.stream.runner.endpoints import StopRequest
-from oboro.stream.service.plain_ends import FileSink
+from oboro.service.make import check_service
+from oboro.service.settings import ServiceSettings
+from oboro.stream.endpoints import FileSink, StopRequest
 
 LONG = json.dumps({**ROWS[0], "note": "x" * 2000}).encode()
 

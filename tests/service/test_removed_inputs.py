@@ -16,7 +16,7 @@ from tests.service.brokers_here import BODIES, running, serve, service
 
 from benchmarks.brokers import LocalBroker, LocalKafka, LocalNats, LocalRedis, ended, forked, wait_until
 from oboro.errors import BrokerError, FileError, UsageError
-from oboro.io.brokers.brokers import open_place
+from oboro.service.base import open_place
 
 
 @pytest.fixture(scope="module")

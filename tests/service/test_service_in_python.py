@@ -24,12 +24,12 @@ from tests.service.brokers_here import BODIES, ROWS, running, service
 
 from benchmarks.brokers import LocalBroker, LocalRedis, free_port
 from benchmarks.kills import RECIPE
-from oboro.app.cli import main
+from oboro.cli.main import main
 from oboro.errors import OboroError, UsageError
 from oboro.recipe.recipe import Recipe
+from oboro.service.health import health_page
 from oboro.stream import DelayFree
-from oboro.stream.service.health_page import health_page
-from oboro.stream.service.watching import Watch, log_line
+from oboro.stream.engine import Watch, log_line
 from oboro.text import Message
 
 
@@ -251,7 +251,7 @@ def test_how_much_waits_is_known_while_it_works(
     broker: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that never rests is the one that falls behind."""
-    monkeypatch.setattr("oboro.stream.service.service.LOOK", 0.0)
+    monkeypatch.setattr("oboro.stream.engine.LOOK", 0.0)
     one, seen = service(broker.place("PEOPLE"), broker.place("WAITS"), state=tmp_path / "state"), list[int]()
     one.watch.told.append(lambda *_: seen.append(one.watch.behind))
     one.run()

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
-from oboro.stream.runner import endpoints, state_folder
-from oboro.stream.runner.runner import Runner, StreamPlan
+from oboro.recipe.stream import StreamOptions, anonymizer
+from oboro.stream import endpoints, journal
+from oboro.stream.engine import Runner, StreamPlan
 
 MOST = 12  # calls that one life is given at most
 CHUNK = 200  # bytes read at a time: many small blocks, so that a kill finds the stream in every state
@@ -63,7 +63,7 @@ class Death:
 
     def wait_for(self) -> None:
         """Let every call that changes a file be the last one."""
-        write, opened, death = os.write, state_folder._opened, self
+        write, opened, death = os.write, journal._opened, self
 
         def torn_write(handle: int, data: bytes) -> int:
             count: int = death.call(write, handle, data, half=lambda: write(handle, data[: len(data) // 2]))
@@ -79,7 +79,7 @@ class Death:
             file: FileIO = death.call(opened, path, flags)
             return Torn(os.dup(file.fileno()), "r+")
 
-        os.write, state_folder._opened = torn_write, open_torn  # type: ignore[assignment]
+        os.write, journal._opened = torn_write, open_torn  # type: ignore[assignment]
         for name in ("replace", "unlink", "fsync"):
             act = getattr(os, name)
             setattr(os, name, lambda *given, act=act: death.call(act, *given))

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oboro.errors import InputError, UsageError
+from oboro.hierarchies.spec import HierarchySpec
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
-from oboro.stream.delay_free.value_levels import ValueLevels
-from oboro.stream.service.bodies import body_form
-from oboro.stream.service.deciding import Decider
-from oboro.table.hierarchy import HierarchySpec
+from oboro.recipe.stream import StreamOptions, anonymizer
+from oboro.stream.delay_free.values import ValueLevels
+from oboro.stream.engine import Decider
+from oboro.stream.records import body_form
 
 NUMBERS: list[Any] = [
     *(

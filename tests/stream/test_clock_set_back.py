@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream_plan import StreamOptions, anonymizer
+from oboro.recipe.stream import StreamOptions, anonymizer
 from oboro.stream import DelayFree, Window
-from oboro.stream.runner.runner import Runner, StreamPlan
-from oboro.system.steady_clock import SteadyClock
+from oboro.stream.engine import Runner, StreamPlan
+from oboro.system.process import SteadyClock
 
 HOUR = 3600.0
 RECIPE = Recipe.parse("{attributes: {x: {role: quasi}}, steps: [{k_anonymize: {k: 2}}]}")

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import oboro
 from oboro.recipe.stream import run_stream
-from oboro.stream import DelayFree
-from oboro.stream.runner.codecs import decode_json, encode_json
-from oboro.stream.window.window import Window
+from oboro.stream import DelayFree, Window
+from oboro.stream.records import decode_json, encode_json
 
 SETTINGS: dict[str, Any] = {"attributes": ["age", "sex"], "k": 2, "hierarchies": {"age": {"intervals": [10]}}}
 VALUES = st.one_of(st.sampled_from(["F", "M", "", '"', "é\u2028", "\ud800", "*", "a\nb"]), st.none(), st.booleans())
@@ -90,7 +89,7 @@ def test_plain_records_of_every_kind_go_through_by_their_bytes() -> None:
 
 
 def test_cells_that_were_let_go_are_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oboro.stream.delay_free.json_cells.MOST_CELLS", 20)
+    monkeypatch.setattr("oboro.stream.delay_free.json_fast_path.MOST_CELLS", 20)
     bodies = [json.dumps({"age": n % 90, "sex": f"s{n % 7}", "note": n}).encode() for n in range(400)]
     direct, naive = DelayFree(**SETTINGS, keep=["note"]), DelayFree(**SETTINGS, keep=["note"])
     for start in range(0, 400, 50):

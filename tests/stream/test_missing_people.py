@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.stream import DelayFree, Window
-from oboro.verifier.stream_check import verify_stream
-from oboro.verifier.window_check import verify_window
+from oboro.verifier.stream import verify_stream, verify_window
 
 MISSING: list[Any] = [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, ""]
 MODES = ["swap", "count", "paper", "sequential"]

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from tests.command_line import call
 from tests.drawing import picks
 
+from oboro.data.column import Column
 from oboro.errors import FileError, InputError
-from oboro.stream.runner.codecs import BadRecord, CsvCodec, NdjsonCodec
-from oboro.stream.runner.endpoints import StopRequest, StreamOutput
-from oboro.stream.runner.line_blocks import HUGE, LineBlocks
-from oboro.table.dataset import Column
+from oboro.stream.endpoints import StopRequest, StreamOutput
+from oboro.stream.records import HUGE, BadRecord, CsvCodec, LineBlocks, NdjsonCodec
 
 RECIPE = """
 attributes:

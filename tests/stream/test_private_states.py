@@ -9,10 +9,10 @@ import pytest
 from tests.command_line import call
 
 from oboro.errors import FileError
-from oboro.stream.runner.state_folder import Batch, StateFolder
-from oboro.system import trusted_folder
+from oboro.stream.journal import Batch, StateFolder
+from oboro.system import process
 
-pytestmark = pytest.mark.skipif(not trusted_folder.OWNERS_KNOWN, reason="the system has no owners and modes")
+pytestmark = pytest.mark.skipif(not process.OWNERS_KNOWN, reason="the system has no owners and modes")
 
 
 def opened(path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oboro.stream import DelayFree, Window
-from oboro.stream.snapshot import from_json, to_json
+from oboro.stream.anonymizer import from_json, to_json
 
 PEOPLE: dict[str, Any] = {"person": "who", "l_diversity": {"s": 2}}
 

@@ -12,11 +12,9 @@ import pytest
 from tests.command_line import call
 
 from oboro.errors import FileError
-from oboro.stream.runner import endpoints
-from oboro.stream.runner.endpoints import StopRequest, StreamOutput
-from oboro.system.atomic_file import atomic, put_aside
-from oboro.system.private_file import LOCKS_LET_READ, hold_output
-from oboro.system.staged_folder import staged_folder
+from oboro.stream.endpoints import StopRequest, StreamOutput
+from oboro.system import files as system_files
+from oboro.system.files import LOCKS_LET_READ, atomic, hold_output, put_aside, staged_folder
 
 pytestmark = pytest.mark.skipif(not LOCKS_LET_READ, reason="a lock would keep readers away, so there is none")
 LINE = b'{"age": "*"}\n'
@@ -101,7 +99,7 @@ def test_a_stream_does_not_write_to_a_file_that_was_replaced_before_it_was_held(
                 file.write(b"a table\n")
         return hold_output(descriptor)
 
-    monkeypatch.setattr(endpoints, "hold_output", late)
+    monkeypatch.setattr(system_files, "hold_output", late)
     stream = StreamOutput(str(place), stop)
     stream.write(LINE)
     stream.close()
@@ -128,7 +126,7 @@ def test_a_list_is_not_put_aside_and_a_folder_not_exchanged_while_a_stream_write
 
 def test_standard_output_that_is_a_file_is_not_replaced_either(tmp_path: Path) -> None:
     words = (
-        "import sys; from oboro.stream.runner.endpoints import StopRequest, StreamOutput; "
+        "import sys; from oboro.stream.endpoints import StopRequest, StreamOutput; "
         "out = StreamOutput('-', StopRequest()); print('held', file=sys.stderr, flush=True); input(); out.close()"
     )
     with (tmp_path / "out").open("wb") as file:  # it stays open here: closing the output lets go of it all the same

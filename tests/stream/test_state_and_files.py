@@ -98,7 +98,7 @@ def test_the_next_input_follows_where_that_is_asked_for(stream: Path) -> None:
 
 def logged(folder: Path) -> Path:
     """A log of some entries, as a process that was killed leaves it."""
-    from oboro.stream.runner.state_folder import Batch, StateFolder
+    from oboro.stream.journal import Batch, StateFolder
 
     state = StateFolder(folder / "state", Batch)
     list(state.entries())
@@ -110,7 +110,7 @@ def logged(folder: Path) -> Path:
 
 def test_any_flipped_bit_in_the_middle_is_noticed_and_a_torn_end_is_not_one(tmp_path: Path) -> None:
     from oboro.errors import FileError
-    from oboro.stream.runner.state_folder import Batch, StateFolder
+    from oboro.stream.journal import Batch, StateFolder
 
     path = logged(tmp_path)
     whole = path.read_bytes()
@@ -135,7 +135,7 @@ def test_any_flipped_bit_in_the_middle_is_noticed_and_a_torn_end_is_not_one(tmp_
 
 def test_a_torn_entry_full_of_marks_is_read_in_little_time(tmp_path: Path) -> None:
     """A record may hold whatever a stranger likes, also what entries of the log begin with."""
-    from oboro.stream.runner.state_folder import Batch, StateFolder
+    from oboro.stream.journal import Batch, StateFolder
 
     path = logged(tmp_path)
     state = StateFolder(tmp_path / "state", Batch)
@@ -150,7 +150,7 @@ def test_a_torn_entry_full_of_marks_is_read_in_little_time(tmp_path: Path) -> No
 
 def test_what_a_killed_process_left_in_the_state_goes(stream: Path) -> None:
     """An unfinished snapshot, and the snapshot and the log before the newest one, all of which hold raw values."""
-    from oboro.system.drafts import draft_name
+    from oboro.system.files import draft_name
 
     state = stream / "state"
     number = int(next(state.glob("snapshot.*")).suffix[1:])

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.delay_free import COLUMNS, _adult, _correlated
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.stream import DelayFree
-from oboro.verifier.stream_check import Pairing, candidates, verify_stream
+from oboro.verifier.stream import Pairing, candidates, verify_stream
 
 
 @pytest.fixture(scope="module")

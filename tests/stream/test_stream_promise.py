@@ -14,7 +14,7 @@ from tests.drawing import picks
 from tests.naive import stream as naive
 
 from oboro.stream import DelayFree
-from oboro.verifier.stream_check import Pairing, _earlier, _people, candidates, verify_stream
+from oboro.verifier.stream import Pairing, _earlier, _people, candidates, verify_stream
 
 MODES = ["swap", "count", "paper", "sequential", "fixed"]
 NAMES = ["x", "y", "z"]

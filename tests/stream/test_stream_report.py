@@ -11,8 +11,7 @@ import pytest
 from tests.command_line import call
 
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import run_stream
-from oboro.recipe.stream_plan import StreamOptions
+from oboro.recipe.stream import StreamOptions, run_stream
 
 RECIPE = """
 attributes:

@@ -26,20 +26,20 @@ from tests.stream.stream_driver import least
 from oboro import Pseudonymize
 from oboro.errors import FileError, RecipeError, UsageError
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import run_stream
-from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
-from oboro.stream.runner.codecs import (
+from oboro.recipe.stream import StreamOptions, anonymizer, pseudonyms, run_stream
+from oboro.stream.journal import Batch, StateFolder
+from oboro.stream.records import (
+    HUGE,
     BadRecord,
     CsvCodec,
+    LineBlocks,
     NdjsonCodec,
     decode_json,
     decode_json_block,
     encode_json,
     encode_json_block,
 )
-from oboro.stream.runner.line_blocks import HUGE, LineBlocks
-from oboro.stream.runner.state_folder import Batch, StateFolder
-from oboro.verifier.stream_check import verify_stream
+from oboro.verifier.stream import verify_stream
 
 
 def holds(rows: list[dict[str, Any]], released: list[dict[str, Any]]) -> bool:

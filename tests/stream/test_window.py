@@ -15,7 +15,7 @@ from tests.naive import window as naive
 
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.stream import Window
-from oboro.verifier.window_check import verify_window
+from oboro.verifier.stream import verify_window
 
 SMALL = {"fdh": {"anchors": 2, "sets": 3}, "fdhq": {"anchors": 2, "sets": 3, "split": [22, 28, 28, 22]}}
 INDEXES = ["auto", "exhaustive", "fdh", "fdhq"]

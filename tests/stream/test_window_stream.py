@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from tests.stream.stream_cases import command, killed_again_and_again, lay_out, lines, people
 
-from oboro.app.streams.stream import _watch
+from oboro.cli.stream import _watch
 from oboro.errors import UsageError
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import run_stream
-from oboro.recipe.stream_plan import StreamOptions
-from oboro.verifier.window_check import verify_window
+from oboro.recipe.stream import StreamOptions, run_stream
+from oboro.verifier.stream import verify_window
 
 OPTIONS: dict[str, Any] = {"mode": "window", "window": 30, "categories": ["sex"]}
 

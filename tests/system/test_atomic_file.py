@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from oboro.errors import FileError
-from oboro.system.atomic_file import atomic, check_place
+from oboro.system.files import atomic, check_place
 
 
 def test_nothing_stays_when_writing_fails(tmp_path: Path) -> None:

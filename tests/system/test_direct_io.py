@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oboro.system import direct_io
-from oboro.system.atomic_file import atomic
-from oboro.system.direct_io import Uncached
+from oboro.system import files
+from oboro.system.files import Uncached, atomic
 
 
 def create(path: Path) -> Uncached:
@@ -24,7 +23,7 @@ def create(path: Path) -> Uncached:
 @given(st.lists(st.integers(0, 40_000), max_size=8))
 def test_what_is_written_is_there(tmp_path: Path, sizes: list[int]) -> None:
     parts = [bytes(number % 251 for number in range(start, start + size)) for start, size in enumerate(sizes)]
-    with patch.object(direct_io, "ROOM", 16_384), create(tmp_path / "f") as file:
+    with patch.object(files, "ROOM", 16_384), create(tmp_path / "f") as file:
         for part in parts:
             assert file.write(part) == len(part)
         assert file.tell() == sum(sizes)
@@ -33,7 +32,7 @@ def test_what_is_written_is_there(tmp_path: Path, sizes: list[int]) -> None:
 
 
 def test_writing_goes_on_after_a_flush(tmp_path: Path) -> None:
-    with patch.object(direct_io, "ROOM", 8192), create(tmp_path / "f") as file:
+    with patch.object(files, "ROOM", 8192), create(tmp_path / "f") as file:
         for _ in range(5):
             file.write(b"x" * 10_001)
             file.flush()
@@ -48,7 +47,7 @@ def test_a_disk_that_cannot_do_it_is_written_as_usual(tmp_path: Path) -> None:
             raise OSError(errno.EINVAL, "no")
         return written(descriptor, data[:5000])  # and takes a part at a time
 
-    with patch.object(direct_io, "ROOM", 8192), patch.object(os, "write", picky), create(tmp_path / "f") as file:
+    with patch.object(files, "ROOM", 8192), patch.object(os, "write", picky), create(tmp_path / "f") as file:
         file.write(bytes(range(256)) * 300)
         file.flush()
     assert (tmp_path / "f").read_bytes() == bytes(range(256)) * 300
@@ -59,7 +58,7 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, "full")
 
     with (
-        patch.object(direct_io, "ROOM", 8192),
+        patch.object(files, "ROOM", 8192),
         patch.object(os, "write", full),
         pytest.raises(Exception, match="the disk is full"),
         atomic(tmp_path / "f", large=True) as file,

@@ -12,11 +12,8 @@ import pytest
 from tests.command_line import call
 
 from oboro.errors import FileError
-from oboro.system import drafts
-from oboro.system.atomic_file import atomic, check_free
-from oboro.system.drafts import Draft, sweep
-from oboro.system.private_file import LOCKS_LET_READ
-from oboro.system.staged_folder import staged_folder
+from oboro.system import files
+from oboro.system.files import LOCKS_LET_READ, Draft, atomic, check_free, staged_folder, sweep
 
 pytestmark = pytest.mark.skipif(not LOCKS_LET_READ, reason="nobody holds a draft here, so none is swept")
 
@@ -39,12 +36,12 @@ def test_the_next_who_writes_there_sweeps_and_says_so(tmp_path: Path, capsys: py
     assert draft.read_bytes() == b"raw"
     assert draft.stat().st_mode & 0o777 == 0o600
     said: list[str] = []
-    before, drafts._tell = drafts._tell, lambda message: said.append(str(message))
+    before, files._tell = files._tell, lambda message: said.append(str(message))
     try:
         with atomic(tmp_path / "out.csv") as file:
             file.write(b"x")
     finally:
-        drafts._tell = before
+        files._tell = before
     assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
     assert said == [f"{tmp_path}: removed 1 unfinished file that a killed process had left there"]
 
@@ -72,14 +69,14 @@ def test_a_draft_in_use_is_not_swept(tmp_path: Path) -> None:
 
 
 def test_a_draft_that_is_swept_before_it_is_held_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hold, swept = drafts.hold_output, []
+    hold, swept = files.hold_output, []
 
     def late(descriptor: int) -> bool:
         if not swept:
             swept.append(sweep(tmp_path))
         return hold(descriptor)
 
-    monkeypatch.setattr(drafts, "hold_output", late)
+    monkeypatch.setattr(files, "hold_output", late)
     with atomic(tmp_path / "out.csv") as file:
         file.write(b"x")
     assert swept == [1]
@@ -107,7 +104,7 @@ def test_a_folder_takes_the_place_of_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, at_once: bool
 ) -> None:
     if not at_once:
-        monkeypatch.setattr("oboro.system.staged_folder._exchanged", lambda one, other: False)
+        monkeypatch.setattr("oboro.system.files._exchanged", lambda one, other: False)
     target = tmp_path / "out"
     if old == "file":
         target.write_bytes(b"old")
@@ -150,7 +147,7 @@ def test_the_command_line_says_it(tmp_path: Path) -> None:
 def test_a_draft_of_another_process_is_seen(tmp_path: Path) -> None:
     """The lock is the system's, not this process's own."""
     descriptor = Draft(tmp_path / "out.csv").create()
-    code = f"from pathlib import Path; from oboro.system.drafts import sweep; print(sweep(Path({str(tmp_path)!r})))"
+    code = f"from pathlib import Path; from oboro.system.files import sweep; print(sweep(Path({str(tmp_path)!r})))"
     said = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout]
     os.close(descriptor)
     said.append(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)

@@ -15,18 +15,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import oboro
+from oboro.data import parameters
+from oboro.data.column import Column
+from oboro.data.frames import Frame
 from oboro.disclosure.identifiers import holds_ranges
 from oboro.errors import ColumnError, FileError, HierarchyError, RecipeError, UsageError
-from oboro.recipe.preparing import arx_project, r_calls
-from oboro.recipe.preparing.arx_project import from_arx
-from oboro.recipe.preparing.sdcmicro_script import from_sdcmicro
-from oboro.system import named_files
-from oboro.table import named_columns
-from oboro.table.dataset import Column
-from oboro.table.frames import Frame
-from oboro.table.hierarchy import HierarchySpec, masks
-from oboro.table.hierarchy.propose import propose
-from oboro.text.raw_values import values_shown
+from oboro.hierarchies import masks
+from oboro.hierarchies.propose import propose
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.recipe.importers import arx, sdcmicro
+from oboro.recipe.importers.arx import from_arx
+from oboro.recipe.importers.sdcmicro import from_sdcmicro
+from oboro.system import files
+from oboro.text.raw import values_shown
 
 RECIPE = "attributes: {age: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]\n"
 pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
@@ -37,7 +38,7 @@ pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
 
 @pipes
 def test_a_recipe_from_a_pipe_that_nobody_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named_files, "WRITER_WAIT", 0.05)
+    monkeypatch.setattr(files, "WRITER_WAIT", 0.05)
     os.mkfifo(tmp_path / "recipe.yaml")
     with pytest.raises(FileError, match="no program writes to this pipe"):
         oboro.Recipe.load(tmp_path / "recipe.yaml")
@@ -88,9 +89,9 @@ def test_a_table_that_is_a_device() -> None:
 
 def test_a_recipe_has_a_length(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_bytes(b"#" * 50)
-    assert named_files.settings_of(tmp_path / "recipe.yaml", 50) == b"#" * 50
+    assert files.settings_of(tmp_path / "recipe.yaml", 50) == b"#" * 50
     with pytest.raises(OSError, match="too long"):
-        named_files.settings_of(tmp_path / "recipe.yaml", 49)
+        files.settings_of(tmp_path / "recipe.yaml", 49)
 
 
 @pytest.mark.parametrize("value", ["!!timestamp x", "!!float ''", "!!float x", "!!int ''", "!!bool x", "2020-13-45"])
@@ -123,7 +124,7 @@ def test_json_lines_with_few_values_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "ndjson"])
 def test_a_table_has_few_columns(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named_columns, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(parameters, "MOST_COLUMNS", 3)
     path = tmp_path / f"in.{ending}"
     table = pa.table({name: [1] for name in "abcd"})
     if ending == "csv":
@@ -217,12 +218,12 @@ def test_a_script_with_brackets_that_are_never_closed(piece: str, tmp_path: Path
 
 @pytest.mark.parametrize("text", ["'" + r"\'" * 200_000, "f(" * 99 + "1," * 2_000, "c(" * 90 + "1" + ")" * 90])
 def test_a_script_costs_its_length(text: str) -> None:
-    r_calls.r_calls(text)
+    sdcmicro.r_calls(text)
 
 
 def test_ranges_as_r_counts() -> None:
     text = "f(3:1, 1.5:3, 2:2, 1e999:3, 1:1e999, a = 1:3)"
-    (call,) = r_calls.r_calls(text)
+    (call,) = sdcmicro.r_calls(text)
     assert (call.given, call.named) == ([[3, 2, 1], [1.5, 2.5], [2]], {"a": [1, 2, 3]})
 
 
@@ -274,7 +275,7 @@ def test_a_project_with_limits_in_other_digits(tmp_path: Path) -> None:
 
 
 def test_hierarchies_of_a_project_have_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arx_project, "MOST_CELLS", 100)
+    monkeypatch.setattr(arx, "MOST_CELLS", 100)
     definition = "<d><assigment><name>a</name><type>QUASI</type><ref>h</ref></assigment></d>"
     with pytest.raises(FileError, match="have more than 100 cells"):
         from_arx(project(tmp_path, "<c/>", definition, input_h="\n" * 101))
@@ -337,15 +338,15 @@ def test_numbers_of_numpy_are_numbers_for_the_frontier(monkeypatch: pytest.Monke
 def test_an_error_of_a_library_that_was_interrupted_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import SimpleNamespace
 
-    from oboro.app import cli
+    from oboro.cli import main
 
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(sys, "__unraisablehook__", lambda unheard: shown.write("traceback"))
-    monkeypatch.setattr(cli, "_ending", [])
+    monkeypatch.setattr(main, "_ending", [])
     unheard = SimpleNamespace(exc_type=KeyError)
-    cli._send_again(unheard)  # type: ignore[arg-type]
+    main._send_again(unheard)  # type: ignore[arg-type]
     assert shown.getvalue() == "traceback"
-    cli._ending.append(True)
-    cli._send_again(unheard)  # type: ignore[arg-type]
+    main._ending.append(True)
+    main._send_again(unheard)  # type: ignore[arg-type]
     assert shown.getvalue() == "traceback"

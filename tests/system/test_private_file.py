@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from oboro.system.private_file import FileLock, open_private
+from oboro.system.files import FileLock, open_private
 
 
 def test_a_new_file_is_its_owners(tmp_path: Path) -> None:
@@ -28,7 +28,9 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_killed_lets_go(tmp_path: Path) -> None:
-    code = "import sys, pathlib, oboro.system.private_file as p; lock = p.FileLock(pathlib.Path(sys.argv[1])); print(1); input()"
+    code = (
+        "import sys, pathlib, oboro.system.files as p; lock = p.FileLock(pathlib.Path(sys.argv[1])); print(1); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
@@ -54,7 +56,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     msvcrt = ModuleType("msvcrt")
     msvcrt.__dict__.update(LK_NBLCK=2, locking=locking)
     monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)
-    monkeypatch.setattr("oboro.system.private_file.LOCKS_LET_READ", False)
+    monkeypatch.setattr("oboro.system.files.LOCKS_LET_READ", False)
     return locked
 
 

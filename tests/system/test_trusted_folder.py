@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oboro.system.trusted_folder import is_trusted_file, is_trusted_folder, make_private, why_not_trusted
+from oboro.system.process import is_trusted_file, is_trusted_folder, make_private, why_not_trusted
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
 SOMEBODY = 65534

@@ -15,8 +15,8 @@ import pytest
 from tests.source_code import SOURCE, nodes
 
 from oboro.errors import UsageError
-from oboro.stream.runner import endpoints
-from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
+from oboro.stream import endpoints
+from oboro.stream.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.system import process
 
 HERE = Path(__file__).parent

@@ -81,10 +81,10 @@ def every_module() -> int:
 
 def job(folder: Path) -> None:
     """From a file to files, with a report, as the command line does it; past the cache, which is not to be had."""
-    from oboro.app.commands.all_commands import app
-    from oboro.system import direct_io
+    from oboro.cli.all_commands import app
+    from oboro.system import files
 
-    direct_io.ROOM = 8192
+    files.ROOM = 8192
     table, recipe = folder / "table.csv", folder / "recipe.yaml"
     rows = [f"{20 + i % 40},{'FM'[i % 2]},n{i % 100}\n" for i in range(4000)]
     table.write_text("age,sex,note\n" + "".join(rows), encoding="utf-8")

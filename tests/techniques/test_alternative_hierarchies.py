@@ -9,7 +9,7 @@ import pytest
 
 import oboro
 from oboro.errors import PromiseError, UsageError
-from oboro.text.chosen_levels_said import chosen_levels_said
+from oboro.report.chosen_levels import chosen_levels_said
 
 OWN = {"age": {"intervals": [10, 40]}, "zip": {"mask": "right"}}
 OTHERS = {"age": [{"intervals": [5, 25]}, {"intervals": [15, 30]}], "zip": [{"mask": "left"}]}

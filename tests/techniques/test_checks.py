@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from oboro.data.column import Column
 from oboro.errors import UsageError
-from oboro.table.dataset import Column
-from oboro.table.schema import Schema
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.schema import Schema
+from oboro.techniques import Technique
+from oboro.techniques.base import Outcome, Work
 from oboro.techniques.checks import CHECKS, Attempt, check, subjects, tables
-from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.identity import KAnonymity
+from oboro.verifier.promises import Promise
 
 
 @pytest.mark.parametrize("technique", list(subjects()), ids=lambda technique: technique.step)

@@ -14,15 +14,24 @@ from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
 
 import oboro
-from oboro.decide.private.level_choice import DETAIL, node_details, node_scores, nodes_between
-from oboro.decide.private.sampled_classes import largest_sampling, least_class_size, limit_of_counts, risk_of_sample
+from oboro.algorithms.private_sampling import (
+    DETAIL,
+    drawn_records,
+    largest_sampling,
+    least_class_size,
+    limit_of_counts,
+    node_details,
+    node_scores,
+    nodes_between,
+    noisy_best,
+    risk_of_sample,
+)
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError, RecipeError, UsageError
-from oboro.table.dataset import Dataset
-from oboro.table.hierarchy import HierarchySpec
-from oboro.table.schema import Attribute, Schema
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.schema import Attribute, Schema
 from oboro.techniques.base import Work
-from oboro.techniques.columns.private_draws import drawn_records, noisy_best
-from oboro.verifier.models.differential_privacy import SampledPrivacy
+from oboro.verifier.differential import SampledPrivacy
 
 PEOPLE = {"age": [20 + i % 50 for i in range(400)], "sex": ["F" if i % 3 else "M" for i in range(400)]}
 ROLES = {"age": {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}, "sex": {"role": "quasi"}}
@@ -386,7 +395,7 @@ def test_all_that_is_drawn_comes_from_256_fresh_bits(monkeypatch: pytest.MonkeyP
         asked.append(size)
         return key
 
-    monkeypatch.setattr("oboro.techniques.columns.private_draws.token_bytes", fixed)
+    monkeypatch.setattr("oboro.algorithms.private_sampling.token_bytes", fixed)
     first, second = (release(PEOPLE) for _ in range(2))
     assert asked == [32, 32]
     assert first == second

@@ -22,10 +22,11 @@ from tests.naive.records import (
     values,
 )
 
-from oboro.decide.outliers import Outliers
+from oboro.algorithms.outliers import Outliers
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.techniques.columns.conditions import Condition
+from oboro.techniques.conditions import Condition
 from oboro.techniques.drop_records import DropRecords
 
 # drop records: conditions ---------------------------------------------------------------------------------------------

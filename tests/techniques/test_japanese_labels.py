@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oboro
-from oboro.table.dataset import Column, Dataset
-from oboro.table.japanese.eras import month_label, year_label
-from oboro.table.labels.notation import label_range
-from oboro.table.labels.possible_values import possible_values
-from oboro.techniques.columns.closure_labels import ranges
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.hierarchies.labels import label_range
+from oboro.hierarchies.recoding import possible_values
+from oboro.notations.japanese import month_label, year_label
+from oboro.techniques.columns import ranges
 from oboro.verifier.matching import relation
 
 DAY = st.dates(dt.date(1873, 1, 1), dt.date(2030, 12, 31))

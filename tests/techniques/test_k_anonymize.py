@@ -11,22 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.drawing import picks
 
-from oboro.decide.lattice import search_limits
-from oboro.decide.lattice.huge import hill_climb, huge_search
-from oboro.decide.lattice.node_check import NodeChecker
-from oboro.decide.lattice.objective import loss_of
-from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import search
+from oboro.algorithms.lattice import anytime, limits
+from oboro.algorithms.lattice.evaluator import NodeChecker
+from oboro.algorithms.lattice.losses import loss_of
+from oboro.algorithms.lattice.problem import Problem
+from oboro.algorithms.lattice.search import search
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, PromiseError, UsageError
-from oboro.table.dataset import Dataset
-from oboro.table.hierarchy import HierarchySpec
-from oboro.table.schema import Attribute, Schema
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.report.chosen_levels import chosen_levels_said
+from oboro.schema import Attribute, Schema
+from oboro.techniques.attribute_models import Closeness
 from oboro.techniques.base import Work
-from oboro.techniques.demands.further.share_demands import Closeness
-from oboro.techniques.demands.models_asked import Diversity
 from oboro.techniques.k_anonymize import KAnonymize
-from oboro.text.chosen_levels_said import chosen_levels_said
-from oboro.verifier.table_check import verify
+from oboro.techniques.requirements import Diversity
+from oboro.verifier.promises import verify
 
 AGES = {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}
 PEOPLE = {
@@ -239,9 +238,9 @@ def test_a_time_limit_is_kept_and_said():
 
 def test_more_choices_than_can_be_listed_are_climbed_and_said(monkeypatch):
     """16 columns of three levels: 43 million choices; a verified release, and how far the best can be."""
-    monkeypatch.setattr(huge_search, "PROVING", 10**7)
-    monkeypatch.setattr(hill_climb, "KICKS", 20)
-    monkeypatch.setattr(search_limits, "EVERY", 0.0)
+    monkeypatch.setattr(anytime, "PROVING", 10**7)
+    monkeypatch.setattr(anytime, "KICKS", 20)
+    monkeypatch.setattr(limits, "EVERY", 0.0)
     rng = np.random.default_rng(5)
     table = {f"a{a}": rng.choice(list("pqrs"), 150, p=[0.6, 0.2, 0.1, 0.1]).tolist() for a in range(16)}
     ladder = {"rows": [["p", "P", "*"], ["q", "P", "*"], ["r", "R", "*"], ["s", "R", "*"]]}

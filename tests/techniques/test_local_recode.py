@@ -14,21 +14,22 @@ from hypothesis import strategies as st
 from tests.drawing import picks
 from tests.naive.local import Naive, as_sets, grouped
 
-from oboro.decide.class_rules import closeness_rule, diversity_rule
-from oboro.decide.local import records as local
-from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import OrderedAttribute, Records, TreeAttribute
-from oboro.decide.local.top_down import patterns, published, top_down
+from oboro.algorithms.lattice.constraints import closeness_rule, diversity_rule
+from oboro.algorithms.partitioning import records as partitioning_records
+from oboro.algorithms.partitioning.mondrian import mondrian
+from oboro.algorithms.partitioning.records import OrderedAttribute, Records, TreeAttribute
+from oboro.algorithms.partitioning.top_down import patterns, published, top_down
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, InputError, PromiseError, UsageError
-from oboro.measure.utility import utility
-from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Attribute, Schema
+from oboro.measures.information_loss import utility
+from oboro.schema import Attribute, Schema
 from oboro.techniques.base import Work
 from oboro.techniques.checks import SCHEMA, check
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode
-from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
-from oboro.verifier.models.spread_models import EntropyLDiversity, RecursiveLDiversity, TCloseness
+from oboro.verifier.attribute import EntropyLDiversity, RecursiveLDiversity, TCloseness
+from oboro.verifier.identity import DistinctLDiversity, KAnonymity
 
 TREE = {"tree": {"north": ["a", "b", "c"], "south": {"east": ["d", "e"], "west": ["f", "g"]}}}
 METHODS = ["mondrian", "relaxed_mondrian", "top_down"]
@@ -175,7 +176,7 @@ def test_threads_do_not_change_the_groups(monkeypatch):
     ]
     records = Records.of(attributes)
     alone = [top_down(records, 3), mondrian(records, 3), mondrian(records, 3, relaxed=True)]
-    monkeypatch.setattr(local, "PARALLEL", 100)
+    monkeypatch.setattr(partitioning_records, "PARALLEL", 100)
     together = [top_down(records, 3), mondrian(records, 3), mondrian(records, 3, relaxed=True)]
     for one, other in zip(alone, together, strict=True):
         assert np.array_equal(one.labels, other.labels)

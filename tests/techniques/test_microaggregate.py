@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.microaggregation import NAN, as_sets, naive_aggregate, naive_distance, naive_mdav, spaces
 
-from oboro.decide.microaggregation.fixed_size import fixed
-from oboro.decide.microaggregation.kernels import exhaustive_scan
-from oboro.decide.microaggregation.mdav import mdav
-from oboro.decide.space import GRID, Space
+from oboro.algorithms.microaggregation import kernels
+from oboro.algorithms.microaggregation.mdav import fixed, mdav
+from oboro.algorithms.partitioning.records import GRID, Space
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
 from oboro.errors import ColumnError, InputError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.schema import Schema
+from oboro.schema import Schema
+from oboro.techniques import columns as techniques_columns
 from oboro.techniques.base import Work
-from oboro.techniques.columns import group_values
 from oboro.techniques.microaggregate import Microaggregate
 
 # Deciding -------------------------------------------------------------------------------------------------------------
@@ -91,10 +91,10 @@ def test_space_of_a_constant_column_and_an_infinite_one():
         Space.of(Dataset.of({"a": [7.0, float("inf")]}).columns)
 
 
-@pytest.mark.parametrize("scan", [exhaustive_scan.scan, exhaustive_scan.scan_parallel])
+@pytest.mark.parametrize("scan", [kernels.scan, kernels.scan_parallel])
 def test_scan_over_several_blocks_agrees_with_sorting(scan):
     rng = np.random.default_rng(1)
-    count, k = 2 * exhaustive_scan.BLOCK + 5, 7
+    count, k = 2 * kernels.BLOCK + 5, 7
     points = rng.integers(-40, 40, size=(2, count)).astype(float)
     points[0, rng.random(count) < 0.1] = np.nan
     categories = rng.integers(0, 3, size=(1, count)).astype(np.uint32)
@@ -103,7 +103,7 @@ def test_scan_over_several_blocks_agrees_with_sorting(scan):
     near, far = np.empty((3, k), dtype=np.int64), np.empty(3, dtype=np.int64)
     distances, out = np.empty(count), np.empty(k, dtype=np.int64)
     scan(points, categories, gaps, ids, count, target, traits, distances, near, far)
-    farthest = exhaustive_scan.merge(distances, ids, count, near, far, out)
+    farthest = kernels.merge(distances, ids, count, near, far, out)
     naive = [naive_distance((points[:, i], categories[:, i]), (target, traits), gaps) for i in range(0, count, 97)]
     assert distances[::97].tolist() == naive
     order = np.lexsort((ids, distances))
@@ -114,7 +114,7 @@ def test_scan_over_several_blocks_agrees_with_sorting(scan):
 def test_remove_keeps_all_others():
     points, ids = np.arange(10.0).reshape(1, 10), np.arange(10)
     categories = np.arange(10, dtype=np.uint32).reshape(1, 10)
-    left = exhaustive_scan.remove(points, categories, ids, 10, np.array([9, 4, 0]))
+    left = kernels.remove_records(points, categories, ids, 10, np.array([9, 4, 0]))
     assert left == 7
     assert set(ids[:7].tolist()) == {1, 2, 3, 5, 6, 7, 8}
     assert points[0, :7].tolist() == ids[:7].tolist() == categories[0, :7].tolist()
@@ -152,21 +152,21 @@ def test_aggregates_agree_with_plain_loops(cells, name):
     numbers = np.array([value for value, _ in cells])
     groups = Groups.of([Column.of([label for _, label in cells])], len(cells))
     expected = [naive_aggregate(name, numbers[groups.labels == label]) for label in range(len(groups))]
-    found = getattr(group_values, name)(numbers, groups)
+    found = getattr(techniques_columns, name)(numbers, groups)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     for label in range(len(groups)):
         own = numbers[groups.labels == label]
         if (own == own[0]).all():
             assert found[label] == own[0]  # exactly: 0.1, not 0.10000000000000002
         present = np.count_nonzero(~np.isnan(own))
-        shared = group_values.without_minority(found, numbers, groups)[label]
+        shared = techniques_columns.without_minority(found, numbers, groups)[label]
         assert math.isnan(shared) == (2 * present <= own.size)
 
 
 @given(st.permutations([0.1, 0.2, 0.3, 0.7, 1e16, -1e16]))
 def test_numbers_that_cancel_leave_the_mean_of_the_others(numbers):
     groups = Groups.of([Column.of(["a"] * len(numbers))], len(numbers))
-    assert group_values.mean(np.array(numbers), groups) == [math.fsum(numbers) / len(numbers)]
+    assert techniques_columns.mean(np.array(numbers), groups) == [math.fsum(numbers) / len(numbers)]
 
 
 cells = {

@@ -16,10 +16,10 @@ from tests.drawing import picks
 
 from oboro import KAnonymize, LocalRecode, Recipe
 from oboro.attacks.minimality import infer_by_minimality
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError
-from oboro.table.dataset import Dataset
-from oboro.table.hierarchy import HierarchySpec
-from oboro.table.schema import Attribute, Schema
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.schema import Attribute, Schema
 from oboro.techniques.base import Work
 
 ROLES = {"q": {"role": "quasi", "hierarchy": {"mask": "right"}}, "s": {"role": "sensitive"}}

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from tests.naive.lattice import Naive
 
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError
-from oboro.table.dataset import Dataset
-from oboro.table.schema import Attribute, Schema
-from oboro.table.values import texts_of
+from oboro.notations.texts import texts_of
+from oboro.schema import Attribute, Schema
 from oboro.techniques.base import Work
 from oboro.techniques.k_anonymize import KAnonymize
 

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.drawing import picks
 
-from oboro.decide.intervals.univariate import Intervals, univariate
+from oboro.algorithms.intervals import Intervals, univariate
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, InputError
-from oboro.table.dataset import Dataset
-from oboro.table.schema import Attribute, Schema
-from oboro.table.values import Kind
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.notations.kinds import Kind
+from oboro.schema import Attribute, Schema
+from oboro.techniques import Technique
+from oboro.techniques.base import Outcome, Work
 from oboro.techniques.checks import check
-from oboro.techniques.columns.density import Density
-from oboro.techniques.columns.interval_labels import spans
+from oboro.techniques.columns import Density, spans
 from oboro.techniques.partition_univariate import PartitionUnivariate
 from oboro.techniques.synthesize import Synthesize
-from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.table_check import verify
+from oboro.verifier.identity import KAnonymity
+from oboro.verifier.promises import verify
 
 EXAMPLES: list[Technique] = [
     PartitionUnivariate(attribute="age", k=3),

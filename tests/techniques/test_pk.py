@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.frames import Frame
 from oboro.errors import ColumnError, UsageError
-from oboro.measure.reconstruction import _bayes, reconstruct
-from oboro.measure.retention_replacement import Domain, gather, pk_evidence, spread
-from oboro.table.dataset import Column, Dataset
-from oboro.table.frames import Frame
-from oboro.table.schema import Attribute, Role, Schema
+from oboro.measures.reconstruction import Domain, _bayes, gather, pk_evidence, reconstruct, spread
+from oboro.schema import Attribute, Role, Schema
 from oboro.techniques.base import Work
 from oboro.techniques.pk_anonymize import GRID, PkAnonymize, anonymity, budget, solve
 

@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import norm
 
 import oboro
+from oboro.algorithms.private_sampling import noised
 from oboro.errors import UsageError
-from oboro.recipe.released.privacy_budget import composed
-from oboro.table.traits import PrivacySpent
-from oboro.techniques.columns.private_draws import noised
+from oboro.privacy.differential import composed
+from oboro.schema import PrivacySpent
 
 RUNS = 20_000
 

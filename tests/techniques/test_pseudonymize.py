@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.naive.records import run, values
 
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.table.dataset import Dataset
-from oboro.table.schema import Attribute, Role, Schema
+from oboro.schema import Attribute, Role, Schema
 from oboro.techniques import pseudonymize
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.pseudonymize import Pseudonymize

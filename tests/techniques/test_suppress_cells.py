@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.drawing import picks
 
 import oboro
-from oboro.decide.local.cell_suppression import emptied_exactly, emptied_greedily, price_of
+from oboro.algorithms.partitioning.cell_suppression import emptied_exactly, emptied_greedily, price_of
+from oboro.data.column import Column
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Column
 
 TABLES = st.integers(1, 3).flatmap(
     lambda width: st.lists(st.tuples(*[st.sampled_from("abc")] * width), min_size=1, max_size=8)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import cases
+from tests.algorithms.lattice_cases import cases
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.commands.all_commands import app
-from oboro.decide.lattice.search import search
+from oboro.algorithms.lattice.search import search
+from oboro.cli.all_commands import app
 from oboro.errors import PromiseError, RecipeError
 from oboro.techniques.k_anonymize import KAnonymize
 

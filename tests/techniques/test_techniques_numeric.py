@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, InputError, UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Schema
+from oboro.schema import Schema
 from oboro.techniques import kernels
 from oboro.techniques.base import Work
-from oboro.techniques.columns.numeric import differing, narrowed, places, written
-from oboro.techniques.columns.value_bounds import Bounds
+from oboro.techniques.columns import differing, narrowed, places, written
+from oboro.techniques.conditions import Bounds
 from oboro.techniques.noise import Noise, reflect
 from oboro.techniques.round import Round
 from oboro.techniques.swap import Swap

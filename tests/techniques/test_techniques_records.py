@@ -25,9 +25,9 @@ from tests.naive.records import (
     values,
 )
 
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, UsageError
-from oboro.table.dataset import Dataset
-from oboro.table.schema import Role
+from oboro.schema import Role
 from oboro.techniques.base import Work
 from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.generalize import Generalize

@@ -22,9 +22,9 @@ from tests.naive.records import (
     values,
 )
 
-from oboro.decide.outliers import Outliers
+from oboro.algorithms.outliers import Outliers
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError
-from oboro.table.dataset import Dataset
 from oboro.techniques.bottom_code import BottomCode
 from oboro.techniques.top_code import TopCode
 

@@ -9,7 +9,7 @@ import pytest
 from tests.source_code import nodes
 
 import oboro
-from oboro.table.traits import Traits
+from oboro.schema import Traits
 from oboro.techniques import TECHNIQUES, Technique
 from oboro.techniques.checks import subjects
 from oboro.text import LANGUAGES, Message, say

@@ -13,14 +13,13 @@ from tests.drawing import picks
 from tests.naive import exposure as naive
 
 import oboro
-from oboro.kernels import always_compiled
-from oboro.table.dataset import Dataset
-from oboro.table.value_counts import clean
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import clean
+from oboro.kernels.jit import always_compiled
 from oboro.text import Message
-from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import DistinctLDiversity
-from oboro.verifier.models.spread_models import TCloseness
-from oboro.verifier.secret_spread import secret_spread
+from oboro.verifier.attribute import TCloseness
+from oboro.verifier.classes import Classes, secret_spread
+from oboro.verifier.identity import DistinctLDiversity
 
 PEOPLE = {"sex": ["F", "F", "F", "M", "M"], "disease": ["flu", "cold", "cold", "flu", "ulcer"]}
 

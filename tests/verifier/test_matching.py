@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from tests.drawing import picks
 from tests.naive.concealment import possible_pairs
 
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import HierarchySpec
-from oboro.table.labels.possible_values import PossibleValues, possible_values
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.hierarchies.recoding import PossibleValues, possible_values
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.verifier.identity import KConcealment
 from oboro.verifier.matching import Relation, correspondence, relation
-from oboro.verifier.models.concealment_model import KConcealment
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.promises import Promise
 
 graphs = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 7, 7]).flatmap(
     lambda n: st.sampled_from([*range(1, n + 1), n, n]).flatmap(

@@ -17,7 +17,7 @@ from tests.naive.lattice import breaks
 
 import oboro
 from oboro.errors import PromiseError
-from oboro.table.values import READ_AS_MISSING
+from oboro.notations.kinds import READ_AS_MISSING
 
 SECRETS = ["flu", "cold", "NA", "null", "None", "nan", "N/A", "", None]
 QUASI = ["a", "b", "c", "NA", "null"]

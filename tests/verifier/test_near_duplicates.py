@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.command_line import call
 
 import oboro
+from oboro.data.column import Column
+from oboro.data.folding import FOLDS, folded, near_duplicates
 from oboro.errors import ColumnError, PromiseError, RecipeError, UsageError
-from oboro.table.dataset import Column
-from oboro.table.spelling.folding import FOLDS, folded, near_duplicates
 
 ALL = ["space", "case", "unicode", "number"]
 E_ACUTE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")

@@ -13,15 +13,15 @@ from tests.drawing import picks
 from tests.naive import people as naive
 
 import oboro
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
+from oboro.data.units import people_holding, people_per_group, tally_people
 from oboro.errors import ColumnError, UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.distinct_people import people_holding, people_per_group, tally_people
-from oboro.table.groups import Groups
+from oboro.verifier.attribute import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
-from oboro.verifier.models.population_models import DeltaPresence, KMap
-from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
-from oboro.verifier.models.spread_models import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness
+from oboro.verifier.identity import DeltaPresence, DistinctLDiversity, KAnonymity, KMap
+from oboro.verifier.risk import AverageRisk, MaximumRisk
 
 ROWS = picks(product("xyz", [None, "Ann", "Bob", "Cid", "Dan"], "uvw"), min_size=1, max_size=14)
 

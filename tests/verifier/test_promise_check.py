@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from oboro import KAnonymize, Recipe
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError
-from oboro.table.dataset import Dataset
-from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
-from oboro.verifier.promise_check import Promise, verify_promises
+from oboro.verifier.identity import DistinctLDiversity, KAnonymity
+from oboro.verifier.promises import Promise, verify_promises
 
 # In CSV empty text and a missing value are the same: there, everybody has one and the same disease.
 TABLE = {"sex": ["F", "F", "M", "M"], "disease": ["", None, "", None]}

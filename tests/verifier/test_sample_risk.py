@@ -12,12 +12,11 @@ from scipy.stats import binom, nbinom, poisson
 from tests.drawing import picks
 from typer.testing import CliRunner
 
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
 from oboro.errors import UsageError
 from oboro.techniques.k_anonymize import KAnonymize
-from oboro.verifier.models.sample_risk import least_in_sample, unique_share
-from oboro.verifier.models.uniqueness_estimates import expected_small, shlosser, slide_negative_binomial
-from oboro.verifier.table_check import verify
+from oboro.verifier.promises import verify
+from oboro.verifier.risk import expected_small, least_in_sample, shlosser, slide_negative_binomial, unique_share
 
 TEN = {"x": [*"aaaa", *"bbb", "c", "c", "d"]}  # classes of 4, 3, 2 and 1
 

@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.series import possible_keys
 
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.hierarchy import HierarchySpec
-from oboro.verifier.series.known_series import known_series
-from oboro.verifier.series.old_places import old_places
-from oboro.verifier.series.row_changes import Part, RowChanges, Rows, Wanted
-from oboro.verifier.series.shared_codes import empty_readings, shared_codes
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.verifier.series import Part, RowChanges, Rows, Wanted, empty_readings, known_series, old_places, shared_codes
 
 ROWS = st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 3), st.integers(0, 2)), max_size=14)
 

@@ -16,14 +16,15 @@ from tests.drawing import picks
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Attribute, Schema
+from oboro.schema import Attribute, Schema
 from oboro.techniques.k_anonymize import KAnonymize
+from oboro.verifier.attribute import BetaLikeness, DeltaDisclosure
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
-from oboro.verifier.table_check import verify
+from oboro.verifier.promises import verify
 
 # Ten records: flu 5, cold 4, gout 1. Among the six women flu 3, cold 2, gout 1; among the four men flu 2, cold 2.
 PATIENTS = {"sex": ["F"] * 6 + ["M"] * 4, "s": [*["flu"] * 3, *["cold"] * 2, "gout", *["flu"] * 2, *["cold"] * 2]}

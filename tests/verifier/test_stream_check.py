@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oboro.stream import DelayFree
-from oboro.verifier.stream_check import verify_stream
+from oboro.verifier.stream import verify_stream
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tests.command_line import call
 from tests.drawing import picks
 
 import oboro
-from oboro.io.files import read
+from oboro.io.read import read
 
 NAN = float("nan")
 TWO = pa.array(

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from oboro.text import Message
-from oboro.verifier.stream_check import verify_stream
-from oboro.verifier.table_check import verify
+from oboro.verifier.promises import verify
+from oboro.verifier.stream import verify_stream, verify_window
 from oboro.verifier.verdict import Verdict
-from oboro.verifier.window_check import verify_window
 
 TABLE = {"sex": ["F", "F", "M"], "disease": ["flu", "cold", "flu"]}
 BEFORE = {

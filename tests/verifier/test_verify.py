@@ -21,17 +21,17 @@ from scipy.optimize import linprog
 from tests.drawing import picks
 
 import oboro
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, HierarchyError, UsageError
-from oboro.kernels import tallying
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.kernels import grouping
 from oboro.verifier import kernels
+from oboro.verifier.attribute import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness, _decide
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity, Model
-from oboro.verifier.models.entropy import _decide
-from oboro.verifier.models.spread_models import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness
-from oboro.verifier.promise_check import Promise
-from oboro.verifier.table_check import verify
+from oboro.verifier.identity import DistinctLDiversity, KAnonymity, Model
+from oboro.verifier.promises import Promise, verify
 from oboro.verifier.verdict import Verification
 
 # The definitions, in plain loops --------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_ordered_closeness_of_tables_too_large_for_whole_numbers(table: Table) -
     whole = shares(Counter(table["s"]), order)
     exact = max(naive_ordered(shares(counts, order), whole) for counts in histograms_of(table, QUASI, "s"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("oboro.verifier.models.closeness.FITS", 0)
+        patch.setattr("oboro.verifier.attribute.FITS", 0)
         found = check(TCloseness(sensitive="s", t=1, distance="ordered"), table).achieved
     assert found == pytest.approx(float(exact), abs=1e-12)
 
@@ -275,7 +275,7 @@ def test_kernels_agree_with_plain_loops(drawn: tuple[np.ndarray, np.ndarray, int
     starts = np.concatenate([[0], np.cumsum(sizes)])
     gathered = np.empty_like(codes)
     cursor = starts[:-1].copy()
-    tallying.gather(labels, codes, cursor, gathered)
+    grouping.gather(labels, codes, cursor, gathered)
     assert gathered.tolist() == [int(c) for label in range(len(sizes)) for c in codes[labels == label]]
     assert (cursor == starts[1:]).all()
 
@@ -312,7 +312,7 @@ def test_distance_kernels_agree_with_plain_loops(drawn: tuple[np.ndarray, np.nda
 
 
 def _groups(labels: np.ndarray, sizes: np.ndarray) -> Any:
-    from oboro.table.groups import Groups
+    from oboro.data.grouping import Groups
 
     return Groups(labels, sizes)
 

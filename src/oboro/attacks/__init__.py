@@ -1,6 +1,1 @@
-"""Attacks that are really run against a release: singling out, linkability, inference, record linkage."""
-
-from oboro.attacks.rates import Attack, Rate
-from oboro.attacks.run_attacks import attack
-
-__all__ = ["Attack", "Rate", "attack"]
+"""Attacks on a release, each measured beside a control."""

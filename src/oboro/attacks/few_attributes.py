@@ -8,14 +8,15 @@ from itertools import combinations
 
 import numpy as np
 
-from oboro.attacks.rates import Rate
+from oboro.attacks.base import Rate
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import BLOCK, Digit, clean, keys_of
+from oboro.data.special_uniques import special_uniques
 from oboro.kernels import grouping
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import BLOCK, Digit, keys_of
-from oboro.table.special_uniques import special_uniques
-from oboro.table.value_counts import clean
 
 __all__ = ["UniqueByFew", "special"]
+
 
 MOST_ROWS = 1_000_000  # two of each class of more than one; above, records are drawn
 MOST_COLUMNS = 15

@@ -11,14 +11,15 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.compute as pc
 
-from oboro.attacks.comparison.attacker_view import ReleasedClasses
-from oboro.attacks.rates import Rate
-from oboro.table.dataset import Column
-from oboro.table.hierarchy.levels import text_array
-from oboro.table.labels.starred_values import is_star, plain_numbers
-from oboro.table.value_counts import tally
+from oboro.attacks.attacker_view import ReleasedClasses
+from oboro.attacks.base import Rate
+from oboro.data.column import Column
+from oboro.data.grouping import tally
+from oboro.hierarchies.hierarchy import text_array
+from oboro.hierarchies.labels import is_star, plain_numbers
 
 __all__ = ["CategoryGuesser", "NumberGuesser", "guess_by"]
+
 
 NONE = -2  # no guess
 FEW_VALUES = 20

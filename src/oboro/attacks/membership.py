@@ -1,9 +1,11 @@
-"""Is somebody in the table? Asked by whoever knows everybody else's records and the recipe: what differential privacy is about.
+"""Is somebody in the table? Asked by whoever knows everybody else's records and the recipe: what differential privacy is
+about.
 
-A release by sampling is compared with *the same classes without chance*: all records, as coarse, in classes of at least k; that is
-k-anonymity. The attacker knows how many others are in a person's class, and sees how many records were released of it. Without
-chance that number is one more, or it is not, which settles it. With chance, each of the two numbers may come from both tables; the
-likelier one is taken. Half of the guesses are about people who are there, half about as many who look the same and are not.
+A release by sampling is compared with *the same classes without chance*: all records, as coarse, in classes of at
+least k; that is k-anonymity. The attacker knows how many others are in a person's class, and sees how many records
+were released of it. Without chance that number is one more, or it is not, which settles it. With chance, each of the
+two numbers may come from both tables; the likelier one is taken. Half of the guesses are about people who are there,
+half about as many who look the same and are not.
 """
 
 from __future__ import annotations
@@ -16,13 +18,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.rates import Attack, Rate
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.attacks.base import Attack, Rate
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.spec import HierarchySpec
 from oboro.text import Message
 
 __all__ = ["WithoutChance", "beside"]
+
 
 COIN = Message("attack.control.coin")
 

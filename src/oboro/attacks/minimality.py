@@ -1,10 +1,10 @@
 """The minimality attack: who was suppressed although there were enough like them must share a secret.
 
-Somebody knows everybody's quasi-identifiers and how the release was made: each column on one level, and classes that are too small,
-or whose secrets break a demand, suppressed. They generalize everybody to the released levels and look which classes are missing.
-A missing class of k people or more is missing for its secrets: where every class must have two values, it has one. Which one, the
-suppressed records tell, for their secrets are released (Wong, Fu, Wang & Pei, *Minimality Attack in Privacy Preserving Data
-Publishing*, VLDB 2007).
+Somebody knows everybody's quasi-identifiers and how the release was made: each column on one level, and classes that
+are too small, or whose secrets break a demand, suppressed. They generalize everybody to the released levels and look
+which classes are missing. A missing class of k people or more is missing for its secrets: where every class must have
+two values, it has one. Which one, the suppressed records tell, for their secrets are released (Wong, Fu, Wang & Pei,
+*Minimality Attack in Privacy Preserving Data Publishing*, VLDB 2007).
 
 The control makes the same guess about all who are suppressed: that much the release tells without its method.
 """
@@ -18,16 +18,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.rates import Attack, Rate
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.hierarchy.levels import text_array
-from oboro.table.labels.starred_values import is_star
-from oboro.table.value_counts import clean
+from oboro.attacks.base import Attack, Rate
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups, clean
+from oboro.hierarchies.hierarchy import Hierarchy, text_array
+from oboro.hierarchies.labels import is_star
 from oboro.text import Message
 
 __all__ = ["MissingClasses", "infer_by_minimality"]
+
 
 SUPPRESSED = Message("attack.control.suppressed")
 

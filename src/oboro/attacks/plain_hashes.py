@@ -13,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.rates import Attack, Rate
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy.levels import text_array
+from oboro.attacks.base import Attack, Rate
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.hierarchies.hierarchy import text_array
 from oboro.text import Message
 
 __all__ = ["guess_hashes"]
+
 
 NOBODYS = Message("attack.control.nobodys")
 METHODS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")

@@ -1,8 +1,8 @@
 """Counting: where the release keeps the order of the original, and that order is known, a row's place tells whose it is.
 
-Rows that stand by name, by age or by date are in an order that others know too, whether these columns are released, generalized or
-dropped. Whoever knows everybody's values in them knows between which rows a person's row stands: those of the people who are
-equal in all of them. Of these rows the attacker takes one whose quasi-identifiers fit.
+Rows that stand by name, by age or by date are in an order that others know too, whether these columns are released,
+generalized or dropped. Whoever knows everybody's values in them knows between which rows a person's row stands: those
+of the people who are equal in all of them. Of these rows the attacker takes one whose quasi-identifiers fit.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.rates import Attack, Rate
-from oboro.table.dataset import Column, Dataset
-from oboro.table.rows.row_shuffle import RowShuffle
-from oboro.table.spelling.value_texts import is_text
-from oboro.table.unencoded_columns import UnreadColumn
-from oboro.table.values import typed
+from oboro.attacks.base import Attack, Rate
+from oboro.data.column import Column, UnreadColumn
+from oboro.data.dataset import Dataset
+from oboro.data.row_order import RowShuffle
+from oboro.notations.kinds import typed
+from oboro.notations.texts import is_text
 from oboro.text import Message
 
 __all__ = ["KnownOrder", "count_rows", "known_order"]
+
 
 CONTROL = Message("attack.control.anywhere")
 SURE = 20.0  # bits: rows stand in such an order by chance once in a million tables

@@ -11,15 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oboro.attacks.comparison.attacker_view import AttackerView
-from oboro.attacks.comparison.kernels import NUMBER
-from oboro.attacks.comparison.known_people import Descriptions, KnownPeople
-from oboro.attacks.rates import Attack, Rate
-from oboro.attacks.scenario import AttackScenario
-from oboro.table.labels.starred_values import is_star
+from oboro.attacks.attacker_view import AttackerView, Descriptions, KnownPeople
+from oboro.attacks.base import Attack, AttackScenario, Rate
+from oboro.attacks.kernels import NUMBER
+from oboro.hierarchies.labels import is_star
 from oboro.text import Message
 
 __all__ = ["singling_out"]
+
 
 QUESTION = "singling out"
 SEVERAL = 3  # columns of a description that may use any column

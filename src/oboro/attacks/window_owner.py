@@ -1,10 +1,11 @@
-"""Whose record stands at the first place of a window's group: the one that the group was formed around can be told from the others.
+"""Whose record stands at the first place of a window's group: the one that the group was formed around can be told from
+the others.
 
-Somebody knows everybody's tuples and who is in each group, but not who came when. The first place at which a group's centroid comes
-out is that of the record that the group was formed around, if places are kept. With groups that `grow` it lies farthest from the
-centroid; with the paper's groups it is the one whose greatest distance to the others is least. Of the two guesses the better one is
-reported. Which member's other fields do stand at that place is the truth; groups in which it is not clear, or that somebody joined
-later, are left out.
+Somebody knows everybody's tuples and who is in each group, but not who came when. The first place at which a group's
+centroid comes out is that of the record that the group was formed around, if places are kept. With groups that `grow`
+it lies farthest from the centroid; with the paper's groups it is the one whose greatest distance to the others is
+least. Of the two guesses the better one is reported. Which member's other fields do stand at that place is the truth;
+groups in which it is not clear, or that somebody joined later, are left out.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oboro.attacks.rates import Attack, Rate
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.value_counts import clean
+from oboro.attacks.base import Attack, Rate
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups, clean
 from oboro.text import Message
 
 __all__ = ["guess_first_owners"]
+
 
 BLIND = Message("attack.control.member_at_random")
 

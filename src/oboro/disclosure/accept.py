@@ -7,9 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from oboro.data.parameters import Parameters, names_shown
 from oboro.errors import RecipeError
-from oboro.table.named_columns import names_shown
-from oboro.table.parameters import Parameters
 from oboro.text import Message
 
 __all__ = ["Accept", "check_accept"]

@@ -1,16 +1,19 @@
-"""Recognize what the name of a column says of its values: in English and Japanese, and the commonest words of eight more languages.
+"""Recognize what the name of a column says of its values: in English and Japanese, and the commonest words of eight more
+languages.
 
-A wrong guess is one line to correct. A word that is missing here leaves a column to its values, which know no sex, place or job.
+A wrong guess is one line to correct. A word that is missing here leaves a column to its values, which know no sex,
+place or job.
 """
 
 from __future__ import annotations
 
 import re
 
-from oboro.measure.identifying.identifier_forms import words_of
-from oboro.table.schema import Role
+from oboro.disclosure.identifiers import words_of
+from oboro.schema import Role
 
 __all__ = ["names_carried", "names_moment", "names_one_person", "names_person", "names_person_trait", "role_by_name"]
+
 
 WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
     (

@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from oboro.data.column import Column, NestedColumn
+from oboro.data.dataset import Dataset, unread_columns
+from oboro.data.grouping import Groups
 from oboro.disclosure.column_names import (
     names_carried,
     names_household,
@@ -27,15 +30,12 @@ from oboro.disclosure.column_names import (
 from oboro.disclosure.gate import Findings, NeedsRows, ReleaseCandidate
 from oboro.disclosure.identifiers import holds_ranges, holds_tokens
 from oboro.errors import PromiseError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.frames.nested_column import NestedColumn
-from oboro.table.groups import Groups
-from oboro.table.schema import Role
-from oboro.table.unencoded_columns import unread_columns
-from oboro.table.values import Kind
+from oboro.notations.kinds import Kind
+from oboro.schema import Role
 from oboro.text import Message
 
 __all__ = ["RepeatedPeople", "ask_for_person", "check", "repeated_in", "repeated_people"]
+
 
 FEWEST_PEOPLE = 8
 MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category

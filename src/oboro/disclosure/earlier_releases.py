@@ -7,21 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from oboro.data.dataset import Dataset, unread_columns
+from oboro.data.grouping import clean
 from oboro.disclosure.gate import Findings, ReleaseCandidate
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Dataset
-from oboro.table.unencoded_columns import unread_columns
-from oboro.table.value_counts import clean
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
+from oboro.verifier.identity import DistinctLDiversity, KAnonymity
 
 if TYPE_CHECKING:
-    from oboro.attacks.series.narrowed import Narrowed
-    from oboro.attacks.series.series_attack import SeriesRisk
-    from oboro.table.hierarchy import Hierarchy
+    from oboro.attacks.series import Narrowed, SeriesRisk
+    from oboro.hierarchies.hierarchy import Hierarchy
 
 __all__ = ["attack_series", "check", "series_findings"]
+
 
 IN_DOUBT = 2  # values of a sensitive attribute, where no more were asked for
 
@@ -72,9 +71,9 @@ def attack_series(
     """Attack a release together with earlier ones; None where there are none. Without `k`: the k that the release alone has."""
     if not earlier:
         return None
-    from oboro.attacks.series.series_attack import series_attack  # most releases have no earlier one
-    from oboro.verifier.attained import attained
-    from oboro.verifier.series.shared_codes import empty_readings, without_empty
+    from oboro.attacks.series import series_attack  # most releases have no earlier one
+    from oboro.verifier.promises import attained
+    from oboro.verifier.series import empty_readings, without_empty
 
     tables = list(earlier)
     shown = [name for name in quasi if name in released]

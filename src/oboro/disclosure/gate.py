@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 import pyarrow as pa
 
+from oboro.data.column import Column, NestedColumn, UnreadColumn
+from oboro.data.dataset import Dataset, unread_columns
 from oboro.errors import UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.frames.nested_column import NestedColumn
-from oboro.table.schema import Schema
-from oboro.table.traits import Traits
-from oboro.table.unencoded_columns import UnreadColumn, unread_columns
+from oboro.schema import Schema, Traits
 from oboro.text import Message, Words
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.promises import Promise
 from oboro.verifier.verdict import Verdict, Verification
 
 if TYPE_CHECKING:
-    from oboro.attacks.series.series_attack import SeriesRisk
+    from oboro.attacks.series import SeriesRisk
     from oboro.disclosure.accept import Accept
-    from oboro.measure.exposure.last_look import LastLook
+    from oboro.disclosure.uncovered_columns import LastLook
 
 __all__ = [
     "CHECKS",

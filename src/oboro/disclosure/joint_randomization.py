@@ -1,9 +1,9 @@
 """Check several randomized columns together: how well an attacker who knows all of them finds a person's record.
 
-Each value is kept with probability ρ, independently. So steps that randomize different attributes are one randomization of all
-of them, and k = 1 + (n − 1)·∏((1 − ρ)/(1 + (|V| − 1)ρ))² over all of them: a product, which is smaller than each step's own k.
-Where classes of other columns are guaranteed too, an attacker who knows those knows the class: n is then the size of the smallest
-class. The argument is in docs/guarantees/pk-anonymity.md.
+Each value is kept with probability ρ, independently. So steps that randomize different attributes are one
+randomization of all of them, and k = 1 + (n − 1)·∏((1 − ρ)/(1 + (|V| − 1)ρ))² over all of them: a product, which is
+smaller than each step's own k. Where classes of other columns are guaranteed too, an attacker who knows those knows
+the class: n is then the size of the smallest class. The argument is in docs/guarantees/pk-anonymity.md.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from oboro.data.dataset import Dataset
 from oboro.disclosure.gate import Findings, NeedsRows, ReleaseCandidate
 from oboro.errors import PromiseError
-from oboro.table.dataset import Dataset
 from oboro.text import Message
 from oboro.verifier.classes import class_sizes
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.promises import Promise
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["check"]

@@ -1,25 +1,262 @@
 """Check whether a person is unique by released columns that no guarantee covers.
 
-All such columns together are counted first; a part of them singles out nobody whom the whole does not. Where people are unique whom
-the recipe does not accept, the refusal says by which columns.
+All such columns together are counted first; a part of them singles out nobody whom the whole does not. Where people
+are unique whom the recipe does not accept, the refusal says by which columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset, unread_columns
+from oboro.data.grouping import Groups, clean, fingerprints, key_counts
 from oboro.disclosure.column_names import role_by_name
 from oboro.disclosure.gate import ColumnStore, Findings, ReleaseCandidate
 from oboro.errors import SingledOutError
-from oboro.measure.exposure.last_look import Acceptance, LastLook, last_look
-from oboro.measure.exposure.looked_at import LookedAt
-from oboro.measure.exposure.people_in_classes import people_at_most
-from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Role
+from oboro.measures.exposure import (
+    PAIRED,
+    Counted,
+    UniqueBy,
+    counts_people,
+    people_at_most,
+    unique_people,
+    who_is_alone,
+)
+from oboro.schema import Role
 from oboro.text import Message
 
-__all__ = ["accepted_cautions", "check", "known_columns", "look_findings", "unique_by_all"]
+if TYPE_CHECKING:
+    from oboro.data.grouping import PeopleCounts
+
+__all__ = [
+    "Acceptance",
+    "LastLook",
+    "LookedAt",
+    "accepted_cautions",
+    "check",
+    "known_columns",
+    "last_look",
+    "look_findings",
+    "uncovered",
+    "unique_by_all",
+]
+
+
+# Last look ------------------------------------------------------------------------------------------------------------
+# The last look before a release: does a column that no promise covers single somebody out?
+#
+# All such columns together are counted first. A part of them singles out nobody whom the whole does not. So where the
+# whole singles out nobody, the look is over. Columns may have stayed in their file: then one number a record stands for
+# them (a fingerprint), and they are read, a few at a time, only where somebody was found.
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Columns by which somebody may be unique, why, and how many people are."""
+
+    columns: tuple[str, ...]
+    because: str
+    people: int = 0
+
+
+@dataclass(frozen=True)
+class LastLook:
+    """Who is unique by the released columns that no promise covers."""
+
+    columns: tuple[str, ...]
+    """The columns that were looked at: those that no promise covers, and that are neither secret, random nor pseudonyms."""
+    people: int
+    """How many people there are: records, unless the recipe says whose they are."""
+    counts_people: bool
+    unique: int
+    """People who are unique by all these columns together."""
+    refused: int
+    """Those of them whom no acceptance covers. Where there are some, nothing is released."""
+    accepted: tuple[Acceptance, ...] = ()
+    unneeded: tuple[tuple[str, ...], ...] = ()
+    """Acceptances of columns that single nobody out."""
+    worst: tuple[UniqueBy, ...] = ()
+    """Columns and pairs, the worst first; counted only where the release is refused."""
+    pseudonyms: tuple[str, ...] = ()
+    """Columns of pseudonyms: nobody knows them without the key, so they are not looked at."""
+    promised: tuple[tuple[str, ...], ...] = ()
+    """The sets of released columns that promises cover, each set for itself."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Everything that an attacker may know, and that no promise covers together; nothing where one promise covers it all."""
+        known = (*self.promised, self.columns) if self.columns else self.promised
+        return tuple(dict.fromkeys(chain.from_iterable(known))) if len(set(map(frozenset, known))) > 1 else ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+
+def last_look(
+    release: LookedAt, columns: Sequence[str], accept: Sequence[Acceptance] = (), **more: tuple[Any, ...]
+) -> LastLook:
+    """Look whether somebody is unique by `columns` whom no acceptance covers.
+
+    An acceptance covers whoever is unique by its columns. So whoever is left is unique by some other columns. `more` are
+    other facts: `pseudonyms`, `promised`.
+    Cost where nobody is unique: O(rows · columns), and memory of 28 bytes a row where there are many combinations.
+    """
+    names = tuple(columns)
+    facts: dict[str, Any] = {"people": release.everybody, "counts_people": release.person is not None}
+    facts |= {"columns": names, **more}
+    unique = release.together(names) if names else 0
+    if not unique:
+        return LastLook(**facts, unique=0, refused=0, unneeded=tuple(one.columns for one in accept))
+    refused, taken = uncovered(release, names, unique, accept)
+    facts |= {
+        "unique": unique,
+        "refused": refused,
+        "worst": release.ranked(names) if refused else (),
+        "accepted": tuple(one for one in taken if one.people),
+        "unneeded": tuple(one.columns for one in taken if not one.people),
+    }
+    return LastLook(**facts)
+
+
+def uncovered(
+    release: LookedAt, names: Sequence[str], unique: int, accept: Sequence[Acceptance]
+) -> tuple[int, list[Acceptance]]:
+    """How many people no acceptance covers, and the acceptances with how many each covers."""
+    if not accept:
+        return unique, []
+    everybody = [one for one in accept if set(names) <= set(one.columns)]
+    if (
+        everybody and len(accept) == 1
+    ):  # the one acceptance is of all columns: who is unique by them was counted already
+        return 0, [replace(everybody[0], people=unique)]
+    parts = [[name for name in one.columns if name in names] for one in accept]
+    covered = [release.alone(part) for part in parts]
+    left = np.setdiff1d(release.alone(names), np.concatenate(covered))
+    people = [release.number(part, who) for part, who in zip(parts, covered, strict=True)]
+    return release.number(names, left), [replace(one, people=n) for one, n in zip(accept, people, strict=True)]
+
+
+# Looked at ------------------------------------------------------------------------------------------------------------
+# A release as the last look sees it: who is unique by some of its columns, also by those that stayed in the file.
+
+
+AT_ONCE = 4  # columns that are read from the file together
+PERSON = "\0person"
+
+
+@dataclass(frozen=True, eq=False)
+class LookedAt:
+    """A release as the last look sees it."""
+
+    data: Dataset
+    read: Callable[[Sequence[str]], Dataset]
+    """Reads columns of the release, also those that stayed in the file."""
+    file_names: tuple[str, ...] = ()
+    """The columns that stayed in the file and for which `file_numbers` stand."""
+    file_numbers: Callable[[], np.ndarray] | None = None
+    """Makes an array of one number for each record of the release."""
+    person: Column | None = None
+    counted: Callable[[Sequence[str]], int | None] | None = None
+    """Counts the records that are unique by some columns where they are; None of those that it cannot count."""
+
+    @cached_property
+    def everybody(self) -> int:
+        """How many people there are."""
+        return self.data.rows if self.person is None else people_at_most(self.person)
+
+    @cached_property
+    def _people(self) -> PeopleCounts | None:
+        return None if self.person is None else counts_people(self.person)
+
+    def together(self, names: Sequence[str]) -> int:
+        """How many people are unique by all these columns together."""
+        elsewhere = None if self.counted is None else self.counted(names)
+        if elsewhere is not None:
+            return elsewhere
+        if not self._unread(names):
+            return Counted(self.data, self._people).unique(names)
+        numbers = self._numbers(names)
+        return (key_counts(numbers) if self._people is None else self._people.key_counts(numbers)).alone
+
+    def alone(self, names: Sequence[str]) -> np.ndarray:
+        """Who is unique by all these columns: rows, or the codes of people and, for rows that are nobody's, −1 − row."""
+        if not names:
+            return np.zeros(0, np.int64)
+        groups = self._classes(names)
+        if self.person is None:
+            return np.flatnonzero(groups.row_sizes() == 1)
+        return who_is_alone(groups, self.person)
+
+    def number(self, names: Sequence[str], who: np.ndarray) -> int:
+        """How many of those whom `alone` found these are. Rows that are nobody's are as many people as they have classes."""
+        nobodys = -1 - who[who < 0]
+        classes = np.unique(self._classes(names).labels[nobodys]).size if nobodys.size else 0
+        return int(who.size - nobodys.size + classes)
+
+    def _classes(self, names: Sequence[str]) -> Groups:
+        if self._unread(names):
+            return Groups.of_keys(self._numbers(names))
+        return Groups.of([clean(self.data[name]) for name in names], self.data.rows)
+
+    def ranked(self, names: Sequence[str]) -> tuple[UniqueBy, ...]:
+        """The columns, and pairs of those that tell most records apart, the worst first."""
+        kept: dict[str, Column] = {}
+        alike: dict[str, int] = {}  # how many pairs of records have the same value
+        single: list[UniqueBy] = []
+        for name, column in self._columns(names):
+            kept[name], alike[name] = column, int((column.counts**2).sum())
+            single.append(
+                UniqueBy((name,), Counted(Dataset({name: column}, self.data.rows), self._people).unique([name]))
+            )
+            if len(kept) > PAIRED:
+                least = max(alike, key=alike.__getitem__)
+                del kept[least], alike[least]
+        found = unique_people(*self._table(Dataset(kept, self.data.rows), list(kept)))
+        named = [one for one in single if one.people]
+        return tuple(sorted([*named, *found.pairs], key=lambda one: (-one.people, len(one.columns))))
+
+    def _unread(self, names: Sequence[str]) -> list[str]:
+        unread = set(unread_columns(self.data))
+        return [name for name in names if name in unread]
+
+    def _columns(self, names: Sequence[str]) -> Iterator[tuple[str, Column]]:
+        """The columns as codes, without their values: those in the file would not fit in memory with them."""
+        for first in range(0, len(names), AT_ONCE):
+            table = self.read(names[first : first + AT_ONCE])
+            for name, column in table.columns.items():
+                held = clean(column)
+                yield name, Column(pa.array(np.arange(len(held.values), dtype=np.uint32)), held.codes)
+
+    def _numbers(self, names: Sequence[str]) -> np.ndarray:
+        """One number for each record, equal for records that agree on all these columns."""
+        unread = self._unread(names)
+        in_file = set(unread)
+        held = [clean(self.data[name]) for name in names if name not in in_file]
+        if self.file_numbers is not None and in_file == set(self.file_names):
+            return fingerprints(held, self.data.rows, self.file_numbers())
+        numbers = fingerprints(held, self.data.rows)
+        for _, column in self._columns(unread):
+            fingerprints([column], self.data.rows, numbers)
+        return numbers
+
+    def _table(self, data: Dataset, names: Sequence[str]) -> tuple[Dataset, Sequence[str], str | None]:
+        """The arguments of a count: the table with the column of people under a name that no column has."""
+        if self.person is None:
+            return data, names, None
+        return data.with_columns({PERSON: self.person}), names, PERSON
+
+
+# Uncovered columns ----------------------------------------------------------------------------------------------------
+
 
 SHOWN = 6  # columns and pairs that a refusal lists
 

@@ -1,7 +1,8 @@
 """Errors of tasks on their way to the driver.
 
-Spark writes what a task raises into its logs, with values of the table where a library repeats them. So a task raises only the name
-of its error and, encrypted, the words: with a key of the driver's process, which travels with the task and is in no log.
+Spark writes what a task raises into its logs, with values of the table where a library repeats them. So a task raises
+only the name of its error and, encrypted, the words: with a key of the driver's process, which travels with the task
+and is in no log.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any
 
 from oboro import errors
 from oboro.errors import InputError, OboroError
-from oboro.text import Message
-from oboro.text.raw_values import Raw
+from oboro.text import Message, Raw
 
 __all__ = ["KEY", "TaskError", "opened_error", "sealed_error"]
+
 
 KEY = os.urandom(32)
 NONCE = 16  # bytes

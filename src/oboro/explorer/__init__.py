@@ -1,1 +1,1 @@
-"""A conversation about one table: what could others know, what is promised, what does it cost, what else was possible?"""
+"""A session that explores requirements and their cost on one table."""

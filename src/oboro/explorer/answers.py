@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from contextvars import copy_context
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Any, Literal
+from threading import Thread
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -20,8 +23,10 @@ __all__ = [
     "RowWindow",
     "SessionAnswer",
     "Solution",
+    "finished",
     "plain",
 ]
+
 
 PLAIN = (int, float, str, bool, type(None))
 Curve = Literal["k_anonymize", "k_anonymize_local", "local_recode", "k_conceal"]
@@ -195,3 +200,35 @@ class Comparison(SessionAnswer):
         if self.a.node.loss is None or self.b.node.loss is None:
             return None
         return self.b.node.loss - self.a.node.loss
+
+
+# Waiting --------------------------------------------------------------------------------------------------------------
+# Waiting for what cannot be stopped half-way, such as the first layout of a table, only as long as somebody wishes to.
+
+
+T = TypeVar("T")
+ASKED_AGAIN = 0.02  # seconds after which it is asked again whether anybody still waits
+
+
+def finished(act: Callable[[], T], over: Callable[[], bool] | None) -> T | None:
+    """What an act gives; None where somebody wishes to end before it is done (`over` None: nobody will).
+
+    Then the act comes to its end by itself: what it makes is kept, and the next question needs it.
+    """
+    if over is None:
+        return act()
+    if over():
+        return None
+    made, context = Future[T](), copy_context()
+    Thread(target=_act, args=(made, lambda: context.run(act)), daemon=True, name="oboro-explore").start()
+    while not wait([made], ASKED_AGAIN).done:
+        if over():
+            return None
+    return made.result()
+
+
+def _act(made: Future[T], act: Callable[[], T]) -> None:
+    try:
+        made.set_result(act())
+    except BaseException as error:  # told to whoever waits
+        made.set_exception(error)

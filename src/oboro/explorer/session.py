@@ -7,63 +7,431 @@ carries the version of the session that gave it. Sessions may be asked from seve
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from itertools import product
+from math import log
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from oboro.data.parameters import names_shown
 from oboro.errors import ColumnError, UsageError
-from oboro.explorer.answers import Comparison, FrontierPoint, NodeFigures, NodeLook, RowWindow, Solution
-from oboro.explorer.before_after import (
+from oboro.explorer.answers import Comparison, FrontierPoint, NodeFigures, NodeLook, RowWindow, Solution, finished
+from oboro.explorer.frontier import CURVES, Frontier, NearPromise, level_points, nearest_promises, other_points
+from oboro.explorer.question import (
+    Cancel,
     ColumnCounts,
     PairStrength,
+    Question,
+    asks,
+    compare,
     distribution,
+    known_nodes,
     learned_from,
+    look,
+    only_by_running,
     pair_strengths,
+    ready,
     released_distribution,
+    released_window,
+    row_window,
+    solved,
 )
-from oboro.explorer.column_table import ColumnTable, column_table
-from oboro.explorer.explored_table import ExploredTable
-from oboro.explorer.looking import compare, known_nodes, look, released_window, row_window
-from oboro.explorer.planned_steps import (
-    choice_of,
-    demands_with_role,
-    explored_step,
-    require_mapping,
-    role_of,
-    spec_of,
-    technique_of,
-    with_choice,
-    with_role_in_steps,
-)
-from oboro.explorer.promises.frontier import Frontier, level_points
-from oboro.explorer.promises.nearest_promise import NearPromise, nearest_promises
-from oboro.explorer.promises.other_curves import CURVES, other_points
-from oboro.explorer.question import Question
-from oboro.explorer.solving import Cancel, asks, only_by_running, ready, solved
-from oboro.explorer.taking_away import TakenAway, taken_away
-from oboro.explorer.waiting import finished
-from oboro.recipe.preparing.starter import init
+from oboro.explorer.table import ColumnTable, ExploredTable, column_table
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.propose import propose
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.recipe.recipe import Recipe
 from oboro.recipe.run import before_step
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.table.hierarchy.propose import propose
-from oboro.table.named_columns import names_shown
-from oboro.table.schema import Attribute, Role
+from oboro.recipe.starter import init, smallest_class
+from oboro.schema import Attribute, Role
+from oboro.techniques.drop_columns import DropColumns
+from oboro.techniques.k_anonymize import KAnonymize
 from oboro.text import Message
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.search_progress import SearchProgress
+    from oboro.algorithms.lattice.limits import SearchProgress
+    from oboro.data.column import Column
     from oboro.explorer.answers import Curve
-    from oboro.measure.metrics import Measure
-    from oboro.recipe.recipe import Recipe
+    from oboro.explorer.table import ExploredColumn
+    from oboro.measures.base import Measure
     from oboro.recipe.release import Release
-    from oboro.table.dataset import Column
+    from oboro.techniques import Technique
     from oboro.techniques.base import Work
-    from oboro.techniques.k_anonymize import KAnonymize
 
-__all__ = ["Session", "explore"]
+__all__ = [
+    "Session",
+    "TakenAway",
+    "choice_of",
+    "column_html",
+    "demands_with_role",
+    "explore",
+    "explored_step",
+    "frontier_svg",
+    "reading_options",
+    "role_of",
+    "spec_of",
+    "taken_away",
+    "technique_of",
+    "with_choice",
+    "with_role_in_steps",
+]
+
+
+# Notebook -------------------------------------------------------------------------------------------------------------
+# A session in a notebook: the columns as a table, the frontier as a picture drawn by hand, readable on light and dark
+# paper.
+
+
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BELOW = 640, 300, 52, 14, 225, 40  # on the right, names of lines in words
+DASHES = ("", "6 3", "2 3", "8 3 2 3")  # lines differ in their dashes too, for those who see few colours
+COLOURS = ("#4269d0", "#c55a11", "#2e8b57", "#a463f2", "#9c6b4e", "#6b7280", "#c2185b")
+HEADS = ("column", "role", "alone", "with", "without", "pairs", "why")
+
+
+def column_html(table: ColumnTable, lang: str) -> str:
+    """One row for each column: role, whom it singles out, worst pairs, and why the role was proposed."""
+    head = _row("th", (Message(f"explorer.head.{name}").say(lang) for name in HEADS))
+    body = "".join(_row("td", _cells(one, lang)) for one in table)
+    told = Message("explorer.unique", people=table.unique, of=table.people).say(lang)
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{escape(told)}</p>"
+
+
+def _cells(one: ExploredColumn, lang: str) -> list[str]:
+    role = Message(f"section.columns.roles.{one.role.value}").say(lang)
+    guess = "" if one.confirmed else Message("explorer.guess").say(lang)
+    pairs = "; ".join(f"{' + '.join(pair.columns)}: {pair.people:,}" for pair in one.worst_pairs[:2])
+    why = Message("starter.table.why", reasons=list(one.reasons)).say(lang)
+    return [
+        one.name,
+        f"{role}{guess}",
+        *map(_count, (one.unique_alone, one.unique_with, one.unique_without)),
+        pairs,
+        why,
+    ]
+
+
+def _count(number: int | None) -> str:
+    return "–" if number is None else f"{number:,}"
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in cells)}</tr>"
+
+
+def frontier_svg(frontier: Frontier, lang: str) -> str:
+    """The loss over k, one line for each curve and limit on suppression; cliffs are ringed."""
+    lines = frontier.lines()
+    points = [point for line in lines.values() for point in line]
+    title = escape(Message("explorer.frontier").say(lang))
+    ks = sorted({point.k for point in points}) or [2]
+    highest = max((point.loss or 0.0 for point in points), default=0.0) or 1.0
+    parts = [*_axes(ks, highest, lang)]
+    for place, ((curve, suppress), line) in enumerate(lines.items()):
+        parts += _line(line, place, ks, highest, _label(curve, suppress, lang))
+    for cliff in frontier.cliffs:
+        x, y = _x(cliff.k[1], ks), _y(cliff.loss[1], highest)
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="none" stroke="currentColor"/>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
+        f'aria-label="{title}" font-family="sans-serif" font-size="11" fill="currentColor">'
+        f"<title>{title}</title>{''.join(parts)}</svg>"
+    )
+
+
+def _label(curve: str, suppress: float, lang: str) -> str:
+    name = Message(f"explorer.curve.{curve}").say(lang)
+    if curve.startswith("k_anonymize"):
+        return Message("explorer.curve_suppress", curve=name, share=suppress).say(lang)
+    return name
+
+
+def _line(line: list[FrontierPoint], place: int, ks: list[int], highest: float, label: str) -> list[str]:
+    colour = COLOURS[place % len(COLOURS)]
+    at = [(_x(point.k, ks), _y(point.loss or 0.0, highest), point) for point in line]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in at)
+    dash = f' stroke-dasharray="{DASHES[CURVES.index(line[0].curve)]}"' if line[0].curve != CURVES[0] else ""
+    parts = [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>']
+    for x, y, point in at:
+        said = escape(f"k = {point.k}: {point.loss or 0.0:.4f}")
+        fill = colour if point.exact or point.curve != CURVES[0] else "none"
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{fill}" stroke="{colour}"><title>{said}</title></circle>'
+        )
+    top = TOP + 12 + 16 * place
+    parts.append(
+        f'<line x1="{WIDTH - RIGHT + 10}" x2="{WIDTH - RIGHT + 28}" y1="{top - 4}" y2="{top - 4}" stroke="{colour}"/>'
+    )
+    return [*parts, f'<text x="{WIDTH - RIGHT + 33}" y="{top}">{escape(label)}</text>']
+
+
+def _axes(ks: list[int], highest: float, lang: str) -> list[str]:
+    bottom, right = HEIGHT - BELOW, WIDTH - RIGHT
+    parts = [f'<path d="M{LEFT},{TOP}V{bottom}H{right}" fill="none" stroke="currentColor" opacity="0.5"/>']
+    for part in range(5):
+        value = highest * part / 4
+        y = _y(value, highest)
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.2f}</text>')
+        parts.append(f'<path d="M{LEFT},{y:.1f}H{right}" stroke="currentColor" opacity="0.12"/>')
+    parts += [f'<text x="{_x(k, ks):.1f}" y="{bottom + 16}" text-anchor="middle">{k}</text>' for k in ks]
+    loss, size = (escape(Message(f"explorer.axis.{name}").say(lang)) for name in ("loss", "k"))
+    parts.append(f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 6}" text-anchor="middle">{size}</text>')
+    return [
+        *parts,
+        f'<text transform="translate(12,{(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle">{loss}</text>',
+    ]
+
+
+def _x(k: int, ks: list[int]) -> float:
+    low, high = log(ks[0]), log(ks[-1])
+    return LEFT + 12 + (WIDTH - RIGHT - LEFT - 24) * ((log(k) - low) / (high - low) if high > low else 0.5)
+
+
+def _y(loss: float, highest: float) -> float:
+    return TOP + (HEIGHT - BELOW - TOP) * (1 - loss / highest)
+
+
+# Planned steps --------------------------------------------------------------------------------------------------------
+# The steps of a session's recipe: which one is explored, and what a change of a role means for them.
+
+
+CHOICES = ("k_anonymize", "local_recode", "k_conceal")
+SUPPRESS = 0.02
+OF_SECRETS = ("l_diversity", "t_closeness", "alpha", "delta_disclosure", "beta_likeness")
+OF_LEVELS = ("levels", "limits", "alternatives")
+
+
+def explored_step(plan: Recipe, rows: int) -> tuple[list[Technique], int]:
+    """The steps, with `k_anonymize` where the recipe chooses who stands with whom, and its place."""
+    steps = list(plan.steps)
+    place = next((i for i, step in enumerate(steps) if step.step in CHOICES), None)
+    if place is None:
+        place = next((i for i, step in enumerate(steps) if step.reorders), len(steps))
+        steps.insert(place, KAnonymize(k=smallest_class(rows), suppress=SUPPRESS))
+    elif not isinstance(steps[place], KAnonymize):
+        held = steps[place].model_dump(exclude_defaults=True)
+        kept = {name: held[name] for name in ("k", "quasi", "l_diversity", "t_closeness") if name in held}
+        steps[place] = KAnonymize(suppress=SUPPRESS, **kept)
+    return steps, place
+
+
+def choice_of(plan: Recipe, place: int) -> KAnonymize:
+    """The explored step."""
+    step = plan.steps[place]
+    assert isinstance(step, KAnonymize)
+    return step
+
+
+def require_mapping(name: str, given: object) -> None:
+    """Raise a `UsageError` where a parameter that names values by keys is anything else."""
+    if not isinstance(given, Mapping):
+        raise UsageError(Message("error_explorer.not_a_mapping", name=name, kind=type(given).__name__))
+
+
+def technique_of(default: KAnonymize, demands: Mapping[str, Any] | KAnonymize | None) -> KAnonymize:
+    """Demands as a step. Parameters are checked as those of a recipe are, and complaints say what is allowed."""
+    if demands is None:
+        return default
+    if isinstance(demands, KAnonymize):
+        return demands
+    require_mapping("demands", demands)
+    step = Recipe(attributes={}, steps=[{KAnonymize.step: dict(demands)}]).steps[0]
+    assert isinstance(step, KAnonymize)
+    return step
+
+
+def spec_of(name: str, hierarchy: HierarchySpec | Mapping[str, Any]) -> HierarchySpec:
+    """A hierarchy as a recipe writes it, checked as that of a recipe is."""
+    if isinstance(hierarchy, HierarchySpec):
+        return hierarchy
+    require_mapping("hierarchy", hierarchy)
+    found = Recipe(attributes={name: {"hierarchy": dict(hierarchy)}}, steps=[]).attributes[name].hierarchy
+    assert found is not None
+    return found
+
+
+def with_choice(plan: Recipe, place: int, technique: KAnonymize) -> list[Technique]:
+    """The steps with another explored one."""
+    return [*plan.steps[:place], technique, *plan.steps[place + 1 :]]
+
+
+def with_role_in_steps(plan: Recipe, place: int, name: str, role: Role) -> tuple[list[Technique], int]:
+    """The steps after a column got a role, and the place of the explored one: identifiers are dropped, others are not."""
+    steps, explored = list(plan.steps), plan.steps[place]
+    pseudonymized = any(
+        name in step.removes_identity for step in steps if not isinstance(step, DropColumns) and step is not explored
+    )
+    was = plan.columns.get(name)
+    if was is not None and was.role is Role.IDENTIFIER and role is not Role.IDENTIFIER:
+        steps = _without(steps, name, only=DropColumns)
+    elif role is Role.IDENTIFIER and not pseudonymized:
+        steps = _dropping(_without(steps, name), name)
+    return steps, steps.index(explored)
+
+
+def _without(steps: list[Technique], name: str, only: type[Technique] | None = None) -> list[Technique]:
+    """The steps without those that a column that is gone would be asked by."""
+    out = []
+    for step in steps:
+        names = getattr(step, "attributes", None)
+        mine = only is None or isinstance(step, only)
+        if mine and getattr(step, "attribute", None) == name:
+            continue
+        if mine and isinstance(names, list | tuple) and name in names:
+            left = type(names)(one for one in names if one != name)
+            if not left:
+                continue
+            step = step.model_copy(update={"attributes": left})
+        out.append(step)
+    return out
+
+
+def _dropping(steps: list[Technique], name: str) -> list[Technique]:
+    first = next((i for i, step in enumerate(steps) if isinstance(step, DropColumns)), None)
+    if first is None:
+        return [DropColumns(attributes=(name,)), *steps]
+    held = steps[first]
+    assert isinstance(held, DropColumns)
+    steps[first] = held.model_copy(update={"attributes": (*held.attributes, name)})
+    return steps
+
+
+def demands_with_role(demands: KAnonymize, name: str, role: Role) -> KAnonymize:
+    """The demands without those on a column that its role does not allow any more."""
+    changed: dict[str, Any] = {}
+    for one in (*(OF_SECRETS if role is not Role.SENSITIVE else ()), *(OF_LEVELS if role is not Role.QUASI else ())):
+        held = getattr(demands, one, None)
+        if isinstance(held, Mapping) and name in held:
+            changed[one] = {column: asked for column, asked in held.items() if column != name}
+    if role is not Role.QUASI and demands.quasi is not None and name in demands.quasi:
+        changed["quasi"] = [one for one in demands.quasi if one != name] or None
+    if name in demands.suppress_also and role in (Role.QUASI, Role.IDENTIFIER):
+        changed["suppress_also"] = [one for one in demands.suppress_also if one != name]
+    if name == demands.target and role in (Role.QUASI, Role.IDENTIFIER):
+        changed |= {"target": None, "loss": "loss"}
+    return demands.model_copy(update=changed)
+
+
+def role_of(role: Role | str) -> Role:
+    """A role by its name; a `UsageError` lists them."""
+    try:
+        return Role(role)
+    except ValueError:
+        raise UsageError(Message("error_explorer.no_role", role=str(role), roles=[one.value for one in Role])) from None
+
+
+# Taking away ----------------------------------------------------------------------------------------------------------
+# What is taken away from a session: the recipe as YAML, as a command, as a script, as a notebook and as a job of a CI
+# service.
+#
+# All of them release the same bytes where the recipe has a seed.
+
+
+SWITCHES = {"header": ("--header", "--no-header")}
+
+
+class TakenAway(NamedTuple):
+    """One recipe, written in several ways."""
+
+    yaml: str
+    command: str
+    cells: tuple[str, ...]
+    """The script, part by part."""
+    output: str
+    """The file that it writes."""
+
+    @property
+    def python(self) -> str:
+        """A script that needs no other file than the data."""
+        first, *others = self.cells
+        return "\n".join([first, "", *others, ""])
+
+    @property
+    def notebook(self) -> str:
+        """The script as a notebook of Jupyter."""
+        content = {
+            "cells": [_cell(number, part) for number, part in enumerate((*self.cells, "release"))],
+            "metadata": {"language_info": {"name": "python"}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+    @property
+    def ci_job(self) -> str:
+        """A job for GitHub's service that runs the command and hands over the release; data and recipe are in the repository."""
+        steps = [
+            "      - uses: actions/checkout@v5",
+            "      - uses: actions/setup-python@v6",
+            '        with: {python-version: "3.13"}',
+            "      - run: python -m pip install oboro",
+            f"      - run: {json.dumps(self.command, ensure_ascii=False)}",
+            "      - uses: actions/upload-artifact@v4",
+            f"        with: {{name: release, path: {json.dumps(self.output, ensure_ascii=False)}}}",
+        ]
+        head = ["name: anonymize", "on: [workflow_dispatch]", "permissions: {contents: read}", "jobs:", "  release:"]
+        return "\n".join([*head, "    runs-on: ubuntu-latest", "    steps:", *steps, ""])
+
+
+def taken_away(
+    recipe: Recipe, data: str, recipe_path: str, output: str, reading: Mapping[str, Any] | None = None
+) -> TakenAway:
+    """The YAML, the command that runs it from a file, and a script that needs no other file than the data."""
+    text = recipe.to_yaml()
+    held = {name: value for name, value in (reading or {}).items() if value is not None}
+    words = ["oboro", "anonymize", data, "--recipe", recipe_path, "--output", output, *reading_options(held)]
+    how = f", reading={held!r}" if held else ""
+    cells = (
+        "import oboro",
+        f"recipe = oboro.Recipe.parse({_literal(text)})",
+        f"release = recipe.run({data!r}{how})",
+        f"release.write({output!r})",
+    )
+    return TakenAway(text, shlex.join(words), cells, output)
+
+
+def reading_options(reading: Mapping[str, Any]) -> list[str]:
+    """How a file is read, as options of a command.
+
+    >>> reading_options({"encoding": "cp932", "header": False, "header_row": 3})
+    ['--encoding', 'cp932', '--no-header', '--header-row', '3']
+    """
+    words: list[str] = []
+    for name, value in reading.items():
+        if name in SWITCHES:
+            words += [] if value else [SWITCHES[name][1]]
+        elif value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return words
+
+
+def _cell(number: int, source: str) -> dict[str, Any]:
+    lines = source.splitlines(keepends=True)
+    return {
+        "cell_type": "code",
+        "id": f"cell{number}",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": lines,
+    }
+
+
+def _literal(text: str) -> str:
+    """Text as Python writes it, line by line where that is the same text."""
+    marks = '"""'
+    readable = marks not in text and "\\" not in text and text.isprintable() is False and not text.endswith('"')
+    if readable and all(line.isprintable() for line in text.split("\n")):
+        return f"{marks}\\\n{text}{marks}"
+    return repr(text)
+
+
+# Session --------------------------------------------------------------------------------------------------------------
+
 
 KS, SHARES, ASKED = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50), (0.0, 0.02, 0.05), 8  # ASKED: questions that are kept ready
 

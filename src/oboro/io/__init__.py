@@ -1,1 +1,1 @@
-"""Files in and out, and made-up tables."""
+"""Read and write tables: formats, files, object stores, databases and lakes."""

@@ -1,16 +1,17 @@
 """Numbering keys of 64 bits of which there are too many possible ones for a counter each.
 
-Keys are mixed (one to one, so nothing is taken for equal that is not), spread over parts by their upper bits, and numbered part by
-part: the table of a part fits a cache, where one table of all keys would be waited for at every row.
+Keys are mixed (one to one, so nothing is taken for equal that is not), spread over parts by their upper bits, and
+numbered part by part: the table of a part fits a cache, where one table of all keys would be waited for at every row.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from oboro.kernels import kernel
+from oboro.kernels.jit import kernel
 
 __all__ = ["FULL", "mix", "number_parts", "spread"]
+
 
 U = np.uint64
 FULL = -1  # what `number_parts` says where there are more different keys than places for them

@@ -1,1 +1,1 @@
-"""The plan and its verbs: run it on a table, apply it to a stream, evaluate a release, start from a table."""
+"""Recipes: what is done to a table or a stream, and the release that results."""

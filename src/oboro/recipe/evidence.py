@@ -9,33 +9,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oboro.data.dataset import Dataset
 from oboro.disclosure.column_names import names_household
 from oboro.errors import UsageError
-from oboro.table.dataset import Dataset
-from oboro.table.schema import Role, Schema
+from oboro.schema import Role, Schema
 from oboro.text import Message, Words
 
 if TYPE_CHECKING:
+    from oboro.data.row_order import RowShuffle
     from oboro.recipe.release import Release
-    from oboro.report import Provenance, Report, Scope
-    from oboro.table.rows.row_shuffle import RowShuffle
-    from oboro.text.progress import Progress
+    from oboro.report.facts import Provenance, Scope
+    from oboro.report.report import Report
+    from oboro.text.language import Progress
 
-__all__ = [
-    "file_evidence",
-    "files_evidence",
-    "hierarchy_files",
-    "hierarchy_roles",
-    "measure",
-    "report_on",
-]
+__all__ = ["file_evidence", "files_evidence", "hierarchy_files", "hierarchy_roles", "measure", "report_on"]
+
 
 LARGE = 1_000_000  # rows: a report on more is made before they are put in their order, which it does not depend on
 
 
 def report_on(release: Release, progress: Progress) -> Report:
     """Attacks, risk, utility and evidence of what a recipe made."""
-    from oboro.report import Provenance, Scope
+    from oboro.report.facts import Provenance, Scope
 
     provenance = Provenance(
         verification=release.verification,
@@ -67,7 +62,8 @@ def measure(
     `order`: that in which the rows of `released` are released, where they are still in that of the original.
     """
     # Imported here, because it takes half a second to load, and most jobs write no report.
-    from oboro.report import Tables, make_report
+    from oboro.report.facts import Tables
+    from oboro.report.make import make_report
 
     if provenance.private:
         schema = schema.with_labels_of_any_number()  # as such a release writes them

@@ -18,34 +18,62 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     InstanceOf,
     PlainSerializer,
     PrivateAttr,
+    Tag,
     model_validator,
 )
 from pydantic import ValidationError as PydanticError
 
+from oboro._lazy import loaded_later
+from oboro.data.parameters import at_the_door
 from oboro.disclosure.column_names import names_household, names_one_person
 from oboro.errors import RecipeError
-from oboro.recipe.released.released_order import Order, plan_of_order
-from oboro.recipe.released.secret_seed import plan_of_seed
-from oboro.recipe.released.seldom_said import Accept, OneOrMore, PrivacyBudget
-from oboro.system.named_files import beside
-from oboro.system.secret_key import is_variable_name
-from oboro.table.parameters.at_the_door import at_the_door
-from oboro.table.schema import Attribute, Role, Schema
-from oboro.techniques import TECHNIQUES
-from oboro.techniques.base import Technique
+from oboro.recipe.randomness import Order, plan_of_order, plan_of_seed
+from oboro.schema import Attribute, Role, Schema
+from oboro.system.files import beside, is_variable_name
+from oboro.techniques import TECHNIQUES, Technique
 from oboro.text import Message
-from oboro.text.progress import Progress
+from oboro.text.language import Progress
+from oboro.text.message import UNSAID
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
     from oboro.recipe.stream import RecipeStream
-    from oboro.report import Report
+    from oboro.report.report import Report
 
-__all__ = ["Recipe"]
+__all__ = ["Accept", "OneOrMore", "PrivacyBudget", "Recipe"]
+
+
+# Seldom said ----------------------------------------------------------------------------------------------------------
+# What few recipes say: one acceptance or a list of them, and a budget of differential privacy.
+
+
+if TYPE_CHECKING:
+    from oboro.disclosure.accept import Accept
+    from oboro.privacy.differential import PrivacyBudget
+else:
+    (Accept,) = loaded_later("oboro.disclosure.accept", "Accept")
+    (PrivacyBudget,) = loaded_later("oboro.privacy.differential", "PrivacyBudget")
+
+ONE, SEVERAL = f"{UNSAID}one", f"{UNSAID}several"
+
+
+def _how_many(value: object) -> str:
+    return SEVERAL if isinstance(value, list | tuple) else ONE
+
+
+OneOrMore = Annotated[
+    Annotated[Accept, Tag(ONE)] | Annotated[list[Accept], Tag(SEVERAL)],
+    Discriminator(_how_many),
+]
+"""What is wrong with one acceptance is said of one, and of a list of the list."""
+
+
+# Recipe ---------------------------------------------------------------------------------------------------------------
 
 
 def _step(value: Any) -> Technique:
@@ -64,7 +92,7 @@ def _step(value: Any) -> Technique:
     try:
         return TECHNIQUES[name].model_validate(parameters or {})
     except PydanticError as error:
-        from oboro.text.pydantic_words import complaints
+        from oboro.text.pydantic import complaints
 
         raise ValueError(
             Message("text.remarks", said=complaints(error, TECHNIQUES[name], str(name), parameters or {}))
@@ -149,7 +177,10 @@ class Recipe(BaseModel):
             raise ValueError(Message("error_recipe.seeds", given=given))
         if self.seed_env is not None and not is_variable_name(self.seed_env):
             raise ValueError(Message("error_recipe.seed_env_name"))
-        if self.budget is not None and (why := self.budget.exceeded(self.steps)) is not None:
+        if (
+            self.budget is not None
+            and (why := self.budget.exceeded(one for step in self.steps for one in step.spends())) is not None
+        ):
             raise ValueError(why)
         said = self.attributes.get(self.person) if self.person is not None else None
         if said is not None and said.role is not Role.IDENTIFIER:
@@ -160,7 +191,7 @@ class Recipe(BaseModel):
         try:
             super().__init__(**data)
         except PydanticError as error:
-            from oboro.text.pydantic_words import complaints
+            from oboro.text.pydantic import complaints
 
             found = [Message("error_recipe.line", complaint=one) for one in complaints(error, type(self), given=data)]
             raise RecipeError(Message("error_recipe.wrong", lines=found)) from None
@@ -179,7 +210,7 @@ class Recipe(BaseModel):
         """Read a recipe; hierarchy files named in it are looked for beside it."""
         if not isinstance(path, str | PathLike):
             raise RecipeError(Message("error_recipe.not_a_path", kind=type(path).__name__))
-        from oboro.recipe.loading import text_of
+        from oboro.recipe.text import text_of
 
         path = Path(path)
         recipe = cls.parse(text_of(path), folder=path.parent, name=str(path))
@@ -189,7 +220,7 @@ class Recipe(BaseModel):
     @classmethod
     def parse(cls, text: str, *, folder: Path = Path("."), name: str = "recipe") -> Self:
         """A recipe from YAML text (JSON is YAML too)."""
-        from oboro.recipe.loading import content_of
+        from oboro.recipe.text import content_of
 
         content = content_of(text, name)
         try:
@@ -201,7 +232,7 @@ class Recipe(BaseModel):
 
     def to_yaml(self) -> str:
         """The recipe as YAML; `parse` gives the same recipe back."""
-        from oboro.recipe.loading import yaml_text
+        from oboro.recipe.text import yaml_text
 
         content = self.model_dump(mode="json", exclude_defaults=True)
         trees = (one.hierarchy for one in self.attributes.values())
@@ -211,7 +242,7 @@ class Recipe(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of recipes, for editors."""
-        from oboro.recipe.preparing.json_schema import json_schema
+        from oboro.recipe.text import json_schema
 
         return json_schema()
 
@@ -274,7 +305,7 @@ class Recipe(BaseModel):
         return self.plan().say(lang)
 
     def _repr_html_(self) -> str:
-        from oboro.recipe.released.release_in_notebook import recipe_in_notebook
+        from oboro.recipe.release import recipe_in_notebook
 
         return recipe_in_notebook(self)
 
@@ -352,8 +383,7 @@ class Recipe(BaseModel):
         >>> anonymizer.push({"sex": "F"}), anonymizer.push({"sex": "F"})
         ([{'sex': '*'}], [{'sex': 'F'}])
         """
-        from oboro.recipe.stream import RecipeStream
-        from oboro.recipe.stream_plan import StreamOptions
+        from oboro.recipe.stream import RecipeStream, StreamOptions
 
         options = StreamOptions(
             mode=mode,

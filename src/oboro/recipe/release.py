@@ -3,50 +3,250 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from html import escape
+from itertools import repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import yaml
 from pyarrow import csv
 
-from oboro.disclosure.gate import ColumnStore, Fingerprints, StepRecord
-from oboro.disclosure.uncovered_columns import accepted_cautions, look_findings, unique_by_all
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset, unread_columns
+from oboro.data.frames import Frame, exchange_columns
+from oboro.data.parameters import at_the_door
+from oboro.data.row_order import RowShuffle
+from oboro.data.units import person_of_rows
+from oboro.disclosure.gate import ColumnStore, Fingerprints, StepRecord, perturbed_columns
+from oboro.disclosure.uncovered_columns import LastLook, accepted_cautions, look_findings, unique_by_all
 from oboro.errors import UsageError
-from oboro.io.file_progress import RowProgress
-from oboro.io.files import Source
-from oboro.io.output import dialect_asked, formula_guard, write
-from oboro.io.places.place_names import Place, as_place, is_plain_file
-from oboro.measure.exposure.last_look import LastLook
-from oboro.measure.key_figures import suppressed_records
+from oboro.io.places.place import Place, as_place, is_plain_file
+from oboro.io.read import Source
+from oboro.io.write import dialect_asked, formula_guard, write
+from oboro.measures.exposure import CertainSecrets, certain_secrets, near_secret
+from oboro.measures.risk import KeyFigures, key_figures, suppressed_records
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
-from oboro.recipe.released.beyond_promises import near_said, spelled_said, unpromised_said
-from oboro.recipe.run_summary import fact_lines, run_summary
-from oboro.system.atomic_file import atomic, check_free
-from oboro.system.named_files import beside
-from oboro.table.dataset import Column, Dataset
-from oboro.table.distinct_people import person_of_rows
-from oboro.table.frames import Frame
-from oboro.table.frames.exchanged_columns import exchange_columns
-from oboro.table.parameters.at_the_door import at_the_door
-from oboro.table.rows.row_shuffle import RowShuffle
-from oboro.table.schema import Schema
-from oboro.text import Message, Words, say
-from oboro.text.progress import Progress, silent
-from oboro.verifier.promise_check import Promise
+from oboro.report.chosen_levels import chosen_levels_said, rows_said
+from oboro.report.chosen_levels import summary_words as _said
+from oboro.schema import Schema
+from oboro.system.files import atomic, beside, check_free
+from oboro.text import Message, Words, few, known, say
+from oboro.text.language import Progress, RowProgress, silent, system_language
+from oboro.text.message import labelled
+from oboro.verifier.classes import Classes
+from oboro.verifier.promises import Promise
+from oboro.verifier.readings import read_strictly
 from oboro.verifier.verdict import Verification
 
 if TYPE_CHECKING:
-    from oboro.attacks.series.series_attack import SeriesRisk
+    from oboro.attacks.series import SeriesRisk
+    from oboro.hierarchies.labels import NumericLabels
     from oboro.recipe.recipe import Recipe
-    from oboro.report import Report
-    from oboro.table.labels.numeric_labels import NumericLabels
+    from oboro.report.report import Report
 
-__all__ = ["FileColumns", "Release", "store_of"]
+__all__ = [
+    "FileColumns",
+    "Release",
+    "fact_lines",
+    "near_said",
+    "recipe_in_notebook",
+    "release_in_notebook",
+    "run_summary",
+    "spelled_said",
+    "store_of",
+    "unpromised_said",
+]
+
+
+# Anonymize ------------------------------------------------------------------------------------------------------------
+# `oboro anonymize`: run a recipe on a table.
+
+
+MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
+
+
+# Beyond promises ------------------------------------------------------------------------------------------------------
+# Secrets that no promise covers, and what a run says of them.
+#
+# Where everybody in a group has the same secret, the group tells it, however large it is.
+
+
+PERSON = "\0person"  # a name that no column has
+
+
+def unpromised_said(release: Release, secrets: Collection[str], *, measured: bool) -> list[Message]:
+    """For how many people each of these secrets is certain; where that is not `measured`, that it may be.
+
+    Nothing is said where values were drawn or moved by chance, or where candidates are promised: classes of equal records tell
+    nothing there.
+    """
+    quasi, names = _told_by_classes(release, secrets)
+    if not names:
+        return []
+    if not measured:
+        return [Message("exposure.look.secret_unmeasured", columns=names)]
+    found = _certain(release, quasi, names)
+    return [Message("exposure.look.secret", **vars(one)) for one in found if one.nearly_certain]
+
+
+def spelled_said(release: Release, secrets: Collection[str]) -> list[Message]:
+    """For how many people each of these secrets is certain to a reader to whom `flu` and `Flu` are one, as no promise says."""
+    quasi, names = _told_by_classes(release, secrets)
+    found = _certain(release, quasi, names) if names else ()
+    return [Message("exposure.look.secret_spelled", **vars(one)) for one in found if one.certain]
+
+
+def near_said(release: Release, secrets: Collection[str]) -> list[Message]:
+    """For how many people all values of their group lie close together, which l-diversity counts as different."""
+    quasi, names = _told_by_classes(release, secrets)
+    if not names:
+        return []
+    data, person = _read(release, quasi, names)
+    classes = Classes.of(data, quasi, person)
+    found = [one for name in names if (one := near_secret(classes, name)) is not None]
+    return [Message("exposure.look.secret_near", **vars(one)) for one in found if one.near]
+
+
+def _told_by_classes(release: Release, secrets: Collection[str]) -> tuple[list[str], list[str]]:
+    """The quasi-identifiers, and those of the secrets of which classes of equal records tell something."""
+    released = release.worked.data
+    random = perturbed_columns(release.steps, beside=release.given.quasi)
+    names = [name for name in released if name in secrets and name not in random]
+    quasi = [name for name in release.given.quasi if name in released]
+    by_candidates = any(map(attrgetter("counts_candidates"), release.verification.verdicts))
+    return (quasi, [] if not quasi or by_candidates or not random.isdisjoint(quasi) else names)
+
+
+def _certain(release: Release, quasi: list[str], names: list[str]) -> tuple[CertainSecrets, ...]:
+    data, person = _read(release, quasi, names)
+    return certain_secrets(data, quasi, names, person)
+
+
+def _read(release: Release, quasi: list[str], names: list[str]) -> tuple[Dataset, str | None]:
+    """The release as its strictest reader takes it, with the column that says whose each row is."""
+    released, source, given = release.worked.data, release.source, release.given
+    known = [*quasi, *names]
+    data = released.select(known) if source is None else source.fill_columns(released, known)
+    data = read_strictly(data, quasi, names)  # empty text and a missing value are one secret, not two
+    person = person_of_rows(release.original, given.person, released.origin, given.fold(given.person))
+    return (data, None) if person is None else (data.with_columns({PERSON: person}), PERSON)
+
+
+# Run summary ----------------------------------------------------------------------------------------------------------
+# A run in a few lines for the terminal: what was verified, rows and columns, and, where asked for, risk and loss.
+#
+# Nothing of the report is loaded for it.
+
+
+def run_summary(release: Release, *, lang: str = "en", figures: bool = False) -> str:
+    """What came of a run; `figures` also measures risk and loss."""
+    verified = release.verification
+    # Each names its columns, also where all promises are over the same.
+    named = [one if one.over else one.naming(verified.quasi) for one in verified.verdicts]
+    lines = [f"  ✓ {one.message().say(lang)}" for one in named]
+    lines += [f"  {one.mark} {one.message().say(lang)}" for one in verified.joint]
+    quasi = [name for name in release.given.quasi if name in release.original and name in release.worked.data]
+    told = [*_table(release, quasi), *zip(repeat("caution"), release.cautions)]
+    told += zip(repeat("written"), release.changed_in_writing.values())
+    told += zip(repeat("look"), release.looked(figures=figures))
+    told += _figures(release, quasi) if figures and quasi else ()
+    lines += [labelled(_said(label), said, lang) for label, said in told]
+    return "\n".join([_headline(release).say(lang), *lines])
+
+
+def _headline(release: Release) -> Message:
+    if release.original.rows and not release.worked.data.rows:
+        return Message("report.verdict.empty")
+    if release.verification.apart:
+        return Message("report.verdict.holds_apart")
+    cautions = set(map(attrgetter("id"), release.cautions))
+    if "exposure.rows.perhaps" in cautions:
+        return Message("report.verdict.holds_for_rows")
+    if not cautions.isdisjoint(("exposure.known_beside", "exposure.known_by")):
+        return Message("report.verdict.holds_as_named")
+    if release.verification.verdicts:
+        return Message("report.verdict.holds")
+    by_method = any(step.traits.by_construction for step in release.steps)
+    return Message("report.verdict.by_construction" if by_method else "report.verdict.nothing_promised")
+
+
+def _table(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
+    before, after = release.original, release.worked.data
+    suppressed = release.suppressed(quasi)
+    steps = [(step.name, step.rows_before, step.rows_after) for step in release.steps]
+    yield "rows", rows_said(before.rows, after.rows, suppressed, steps)
+    dropped = [name for name in before if name not in after]
+    counts = {"before": len(before.columns), "after": len(after.columns)}
+    yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=few(dropped))
+    for step in release.steps:
+        yield from chosen_levels_said(step.facts)
+    if spending := [step for step in release.recipe.steps if step.spends()]:
+        from oboro.privacy.differential import budget_told
+
+        yield from zip(
+            repeat("budget"),
+            budget_told(
+                [one for step in spending for one in step.spends()],
+                list(after),
+                whole=any(step.promises and step.spends() for step in spending),
+            ),
+        )
+    if release.budget_left is not None:
+        yield "budget", release.budget_left
+
+
+def _figures(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
+    trees = release.given.fitting_hierarchies(release.original)
+    found = key_figures(release.original, release.worked.data, quasi, trees)
+    yield from _risk(release, found, quasi)
+    if found.losses:
+        yield "loss", _said("loss_said", measures=[one.said() for one in found.losses])
+
+
+def _risk(release: Release, found: KeyFigures, quasi: list[str]) -> Iterator[tuple[str, Message]]:
+    """Class sizes say how exposed people are, unless candidates are promised instead, or values are random and nothing is."""
+    counted = list(filter(attrgetter("counts_candidates"), release.verification.verdicts))
+    if counted:
+        yield "risk", _said("candidates", least=min(int(one.achieved or 0) for one in counted))
+    elif release.verification.verdicts or not _randomized(release, quasi):
+        highest, mean, uniques = found.risk_before
+        before = {"highest_before": highest, "mean_before": mean, "uniques_before": uniques}
+        highest, mean, uniques = found.risk
+        yield "risk", _said("risk_said", **before, highest=highest, mean=mean, uniques=uniques)
+
+
+def _randomized(release: Release, quasi: list[str]) -> bool:
+    """Whether the values of a quasi-identifier were drawn, disturbed or moved to other records by chance."""
+    touched = {
+        name
+        for step in release.steps
+        if step.traits.random
+        for name in (*(step.changed or ()), *(step.facts.get("attributes") or ()))
+    }
+    return not touched.isdisjoint(quasi)
+
+
+def fact_lines(key: str, value: Any, lang: str) -> list[str]:
+    """One fact of a step in words; comparable ones (runners-up) one below the other. Names without words are technical."""
+    name = Message(f"fact.{key}").say(lang) if known(f"fact.{key}") else key.replace("_", " ")
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return [f"     {name}:", *(f"       {_short(one)}" for one in value)]
+    return [f"     {name}: {_short(value)}"]
+
+
+def _short(value: Any, most: int = 160) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+# Release --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -108,7 +308,6 @@ class Release:
         return f"Release({held.rows} rows, {len(held.columns)} columns; {self.verification.sentence()})"
 
     def _repr_html_(self) -> str:
-        from oboro.recipe.released.release_in_notebook import release_in_notebook
 
         return release_in_notebook(self)
 
@@ -150,7 +349,7 @@ class Release:
 
     @property
     def _numeric_labels(self) -> Iterator[tuple[str, NumericLabels]]:
-        from oboro.table.labels.numeric_labels import NumericLabels
+        from oboro.hierarchies.labels import NumericLabels
 
         for name, column in self.dataset.columns.items():
             if (found := NumericLabels.of(column)) is not None:
@@ -175,7 +374,7 @@ class Release:
         """The attacks with the earlier releases that a step knows and keeps its promise with."""
         if not any(getattr(step, "earlier", ()) for step in self.recipe.steps):
             return None  # columns that stayed in the file are not read for it
-        from oboro.recipe.evaluation.series_of_releases import series_of_steps
+        from oboro.recipe.evaluate import series_of_steps
 
         return series_of_steps(self.recipe, self.dataset, self.given, self.original)
 
@@ -331,7 +530,7 @@ class Release:
         if place.is_plain:
             check_free(place.path, force)
         if not place.is_plain or (came is not None and not came.is_plain):
-            from oboro.io.places.place_out import check_place_out
+            from oboro.io.write import check_place_out
 
             check_place_out(place, force, came)
         if place.is_plain and place.path != "-":
@@ -378,3 +577,44 @@ def _require_file(path: str | Path) -> None:
     """What must be kept as safe as the original goes to a file of this machine, which only its owner may read."""
     if not is_plain_file(path):
         raise UsageError(Message("error_places.no_ledger", place=as_place(path).shown))
+
+
+# Release in notebook --------------------------------------------------------------------------------------------------
+# A recipe in a notebook, as its plan in words; a release, as what was verified and the first rows.
+#
+# Columns that stayed in the file are not read.
+
+
+ROWS, COLUMNS = 5, 20  # shown at most
+MORE = "…"
+PRE = '<pre style="white-space: pre-wrap">'  # long sentences do not run out of the page
+
+
+def recipe_in_notebook(recipe: Recipe) -> str:
+    """What each step will do, as HTML."""
+    return f"{PRE}{escape(recipe.explain(system_language()))}</pre>"
+
+
+def release_in_notebook(release: Release) -> str:
+    """The summary, and the first rows of the released table, as HTML."""
+    return f"{PRE}{escape(release.summary(lang=system_language()))}</pre>{_first_rows(release.frame.data)}"
+
+
+def _first_rows(data: Dataset) -> str:
+    names = list(data)[:COLUMNS]
+    unread = unread_columns(data)
+    rows = np.arange(min(ROWS, data.rows))
+    shown = [[MORE] * rows.size if name in unread else _texts(data, name, rows) for name in names]
+    more = [MORE] if len(data.columns) > COLUMNS else []
+    body = [_row("td", [*cells, *more]) for cells in zip(*shown, strict=True)]
+    if data.rows > ROWS:
+        body.append(_row("td", [MORE for _ in (*names, *more)]))
+    return f"<table><thead>{_row('th', [*names, *more])}</thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _texts(data: Dataset, name: str, rows: np.ndarray) -> list[str]:
+    return ["" if value is None else str(value) for value in data[name].take(rows).decode().to_pylist()]
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in cells)}</tr>"

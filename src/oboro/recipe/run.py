@@ -14,34 +14,34 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from oboro.data.column import Column, UnreadColumn
+from oboro.data.dataset import Dataset
+from oboro.data.frames import Frame
+from oboro.data.parameters import names_known, names_shown
+from oboro.data.row_order import RowShuffle
+from oboro.data.units import person_of_rows
 from oboro.disclosure.column_names import names_household
 from oboro.disclosure.gate import ReleaseCandidate, StepRecord, check_release
+from oboro.disclosure.weak_noise import changed_cells
 from oboro.errors import ColumnError, HierarchyError, RecipeError
-from oboro.io.file_progress import ByteProgress
-from oboro.io.files import Source, column_names, read, read_data
-from oboro.io.places.place_names import is_plain_file, names_a_place
-from oboro.measure.changed_cells import changed_cells
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.io.places.place import is_plain_file, names_a_place
+from oboro.io.read import Source, column_names, read, read_data
+from oboro.recipe.randomness import entropy_of, moves_rows, released_order, warning_of_order, warning_of_seed
 from oboro.recipe.release import Release, store_of
-from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
-from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
-from oboro.system.named_files import beside
-from oboro.table.dataset import Column, Dataset
-from oboro.table.distinct_people import person_of_rows
-from oboro.table.frames import Frame
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.named_columns import names_known, names_shown
-from oboro.table.rows.row_shuffle import RowShuffle
-from oboro.table.schema import Attribute, Role, Schema
-from oboro.table.unencoded_columns import UnreadColumn
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.schema import Attribute, Role, Schema
+from oboro.system.files import beside
+from oboro.techniques import Technique
+from oboro.techniques.base import Outcome, Work
 from oboro.text import Message, Raw
-from oboro.text.progress import READING, Progress, silent
-from oboro.verifier.promise_check import Promise, verify_promises
+from oboro.text.language import READING, ByteProgress, Progress, silent
+from oboro.verifier.promises import Promise, verify_promises
 
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
 
 __all__ = ["admitted", "before_step", "check_names", "record_of", "run"]
+
 
 UNCLEAR = re.compile(r"\d{1,2}[/-]\d")  # may be a date that begins with its day or its month
 ENGINES = ("pyspark",)  # packages whose frames are anonymized where they are
@@ -52,7 +52,7 @@ def run(
 ) -> Release:
     """Apply a recipe to a frame or a file; see `Recipe.run`."""
     if type(source).__module__.partition(".")[0] in ENGINES:
-        engines = import_module("oboro.engines")  # they stand above recipes, and most jobs need none of them
+        engines = import_module("oboro.engines.run")  # they stand above recipes, and most jobs need none of them
         return cast(Release, engines.run_frame(recipe, source, progress))
     say: Progress = progress or silent
     frame, origin, coming = _opened(recipe, source, progress, reading or {})
@@ -64,7 +64,7 @@ def run(
 
         check_accept(recipe.acceptances, frame.data)
     if recipe.budget is not None:
-        from oboro.recipe.released.privacy_ledger import check_ledger  # most jobs have no budget
+        from oboro.recipe.ledger import check_ledger  # most jobs have no budget
 
         check_ledger(recipe)
     _check_steps(recipe, given)
@@ -132,7 +132,7 @@ def run(
 
 def _charged(recipe: Recipe) -> Message | None:
     """What is left of the budget of these people, once this release has taken its part; None where nobody keeps account."""
-    from oboro.recipe.released.privacy_ledger import charge  # most jobs have no budget
+    from oboro.recipe.ledger import charge  # most jobs have no budget
 
     return charge(recipe)
 
@@ -244,7 +244,7 @@ def _held(
     """The columns that the recipe reads, and those that the last look must see; the others stay where they are."""
     opened = None
     if not is_plain_file(source):
-        from oboro.io.places.place_in import open_place
+        from oboro.io.open import open_place
 
         opened = open_place(source, reading)
     names = column_names(source, **reading) if opened is None else opened.columns
@@ -252,7 +252,7 @@ def _held(
     if opened is None:
         found = read(source, held=held, fingerprinted=looked, progress=progress, **reading)
     else:
-        from oboro.io.places.wanted_columns import WantedColumns
+        from oboro.io.places.batches import WantedColumns
 
         checked = () if names is None else recipe.checks(names)
         found = opened.read(WantedColumns(held=held, fingerprinted=looked, checked=checked, progress=progress))
@@ -335,7 +335,7 @@ def _check_hierarchies(recipe: Recipe, data: Dataset, schema: Schema) -> list[Me
             iter(data[name].values.slice(0, 2).drop_null()), ""
         )  # most columns of text are no dates, which one value tells
         if schema.attributes[name].hierarchy is None and UNCLEAR.match(str(one)):
-            from oboro.table.spelling.date_notation import unclear_dates
+            from oboro.data.date_columns import unclear_dates
 
             if (found := unclear_dates(data[name])) is not None:
                 why = Message(f"recipe.unclear.{found[0]}")  # without rows: a report may be read by many

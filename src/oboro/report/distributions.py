@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict
 
-from oboro.table.dataset import Column
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.hierarchy.levels import text_array
-from oboro.table.labels.recoded_column import positions
-from oboro.table.spelling.value_texts import is_text
-from oboro.table.values import STAR, Kind, kind_of, numbers_of
+from oboro.data.column import Column
+from oboro.hierarchies.hierarchy import Hierarchy, text_array
+from oboro.hierarchies.recoding import positions
+from oboro.notations.kinds import STAR, Kind, kind_of, numbers_of
+from oboro.notations.texts import is_text
 from oboro.text import Message
 
 __all__ = ["MISSING", "OTHER", "SPECIAL", "SUPPRESSED", "Bar", "Distribution", "compare"]
+
 
 MISSING, SUPPRESSED, OTHER = "(missing)", "*", "(other)"
 SPECIAL = frozenset({MISSING, SUPPRESSED, OTHER})

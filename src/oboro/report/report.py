@@ -6,21 +6,31 @@ HTML that opens without a network, a few lines for the terminal, and a small vie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, floor
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from oboro.attacks.base import AddedRisk, Attack, Judgement, Rate
 from oboro.attacks.few_attributes import UniqueByFew
-from oboro.attacks.series.series_attack import SeriesRisk
+from oboro.attacks.series import SeriesRisk
+from oboro.data.parameters import at_the_door
+from oboro.disclosure.earlier_releases import series_findings
+from oboro.disclosure.uncovered_columns import LastLook
 from oboro.errors import UsageError
-from oboro.measure.exposure.last_look import LastLook
-from oboro.report.exposed_people import ExposedPeople
+from oboro.measures.base import Measure
+from oboro.measures.risk import LOSSES, Loss
+from oboro.report.chosen_levels import chosen_levels_said, rows_said
+from oboro.report.chosen_levels import summary_words as _m
+from oboro.report.distributions import OTHER, SPECIAL
 from oboro.report.facts import (
     AttackFacts,
     Checklist,
     ColumnFacts,
+    ExposedPeople,
     Facts,
     Loose,
     MeasureFacts,
@@ -29,14 +39,17 @@ from oboro.report.facts import (
     TableFacts,
     VerificationFacts,
 )
-from oboro.system.atomic_file import atomic, check_free
-from oboro.table.parameters.at_the_door import at_the_door
+from oboro.report.sections.attacks import beaten, too_few
+from oboro.report.sections.exposure import secrets_said, standing_alone
+from oboro.report.sections.overview import headline
+from oboro.system.files import atomic, check_free
 from oboro.text import LANGUAGES, Message
-from oboro.text.raw_values import values_shown
-from oboro.verifier.models.uniqueness_estimates import Uniqueness
-from oboro.verifier.verdict import Verdict
+from oboro.text.message import labelled
+from oboro.text.raw import values_shown
+from oboro.verifier.risk import Uniqueness
+from oboro.verifier.verdict import Verdict, Verification
 
-__all__ = ["Report"]
+__all__ = ["Report", "public", "summary"]
 
 
 class Report(Facts):
@@ -133,13 +146,12 @@ class Report(Facts):
     @property
     def shown_checklists(self) -> list[Checklist]:
         """Those that a page shows: of the laws that were asked for, or of those that go with its language."""
-        from oboro.report.checklists.asked_laws import BY_LANGUAGE, asked_laws
+        from oboro.report.make import BY_LANGUAGE, asked_laws
 
         return self.checklists if self.laws is not None else asked_laws(self.checklists, BY_LANGUAGE[self.lang])
 
     def to_public(self) -> Report:
         """The report without anything that helps to undo the processing; `docs/report.md` says why, item by item."""
-        from oboro.report.public import public
 
         return public(self)
 
@@ -161,11 +173,11 @@ class Report(Facts):
         return self.model_copy(update={"lang": lang})
 
     def for_laws(self, laws: str | Sequence[str]) -> Report:
-        """The same report with the checklists of these laws only; `oboro.report.checklists.asked_laws.LAWS` names them.
+        """The same report with the checklists of these laws only; `oboro.report.make.LAWS` names them.
 
         `all` are all of them.
         """
-        from oboro.report.checklists.asked_laws import asked_laws
+        from oboro.report.make import asked_laws
 
         wanted = [laws] if isinstance(laws, str) else list(laws)
         return self.model_copy(update={"checklists": asked_laws(self.checklists, wanted), "laws": wanted})
@@ -183,7 +195,7 @@ class Report(Facts):
         The owner's report holds the recipe: nobody else may read the file. The public one is a file like any other.
         Only with `force` it replaces a file that is there.
         """
-        from oboro.report.page.html import render
+        from oboro.report.render import render
 
         if path is not None:
             check_free(path, force)
@@ -196,7 +208,6 @@ class Report(Facts):
 
     def summary(self) -> str:
         """A few lines for the terminal."""
-        from oboro.report.summary import summary
 
         return summary(self)
 
@@ -208,6 +219,215 @@ class Report(Facts):
         return f"Report({self.table.rows_before} rows in, {self.table.rows_after} out; {promised})"
 
     def _repr_html_(self) -> str:
-        from oboro.report.page.html import render_compact
+        from oboro.report.render import render_compact
 
         return render_compact(self)
+
+
+# Public ---------------------------------------------------------------------------------------------------------------
+# What may leave the house: a report without anything that helps to undo the processing.
+#
+# docs/report.md says of each part of a report what becomes of it and why; `public` does it. A test walks over the
+# fields of `Report`, so that a new one cannot slip through undecided.
+
+
+def public(report: Report) -> Report:
+    """The same report, each part as docs/report.md says."""
+    return report.model_copy(
+        update={
+            "public": True,
+            "table": _public_table(report.table),
+            "verification": report.verification and _shown(report.verification),
+            "risk_before": None,
+            "exposed": None if report.exposed is None else _public_exposure(report.exposed),
+            "last_look": None,
+            "attacks": [_attack(one) for one in report.attacks],
+            "linkage": [],
+            "series": None,
+            "special": None,
+            "utility": [_rounded(one) for one in report.utility if one.column is None],
+            "pairs": None,
+            "columns": [_column(one) for one in report.columns if one.role != "dropped"],
+            "steps": [
+                {"name": step["name"], "plan": "", "facts": {}, "traits": step.get("traits")} for step in report.steps
+            ],
+            "recipe": "",
+            "seeded": None,
+            "files": {
+                role: {name: said for name, said in facts.items() if name != "path"}
+                for role, facts in report.files.items()
+                if role == "output"
+            },
+            "versions": {name: one for name, one in report.versions.items() if name == "oboro"},
+            "checklists": [shown for one in report.checklists if (shown := _checklist(one)).items],
+            "stream": [],
+            "warnings": [],
+            "signature": _signature(report.signature),
+        }
+    )
+
+
+def _shown(found: Verification) -> Verification:
+    return replace(found, joint=tuple(one for one in found.joint if one.id != "model.pk_anonymity"))
+
+
+def _checklist(one: Checklist) -> Checklist:
+    return one.model_copy(update={"items": [item for item in one.items if item.public]})
+
+
+def _signature(said: Signature) -> Signature:
+    return said.model_copy(update={"made_by": "", "made_for": ""})
+
+
+def _public_table(table: TableFacts) -> TableFacts:
+    gone = {"rows_before": table.rows_after, "columns_before": table.columns_after, "dropped": [], "bytes_before": None}
+    return table.model_copy(update={**gone, "added": [], "bytes_after": None})
+
+
+def _public_exposure(found: ExposedPeople) -> ExposedPeople:
+    """How many stand alone, but not by what. What was accepted is said with its reason, and without how many that concerns."""
+    accepted = tuple(replace(one, people=None) for one in found.accepted)
+    return replace(found, unprotected=(), accepted=accepted, single=(), pairs=(), secrets=(), rare=())
+
+
+def _attack(one: Attack) -> Attack:
+    """Without what it used, and in whole percents."""
+    risk = None if one.risk is None else AddedRisk(**_percents(one.risk._asdict()))
+    gone = replace(one, columns=(), secret=None, notes=(), control_is=None, limited_by=None)
+    return replace(gone, found=_rate(one.found), control=_rate(one.control), told=Judgement(risk, one.better))
+
+
+def _rate(rate: Rate) -> Rate:
+    """Right in so many of a hundred guesses; one person more or less does not show."""
+    if rate.share is None:
+        return rate
+    short = _percents({"share": rate.share, "low": rate.low, "high": rate.high})
+    return Rate(round(short["share"] * rate.tried), rate.tried, (short["share"], short["low"], short["high"]))
+
+
+def _percents(shares: Mapping[str, float]) -> dict[str, float]:
+    """Whole percents, upwards but for the lower end of an interval: nothing looks safer than it is, nothing is called 0 % but 0."""
+    return {
+        name: (floor(100 * said) if name == "low" else ceil(100 * said - 1e-9)) / 100 for name, said in shares.items()
+    }
+
+
+def _rounded(measure: Measure) -> Measure:
+    """Two significant digits. A note may name columns that were left out, and the bounds of a measure count the rows."""
+    value, error = (None if one is None else float(f"{one:.2g}") for one in (measure.value, measure.error))
+    short = replace(measure, value=value, error=error, notes=())
+    return replace(short, low=0.0, high=None) if short.low > 1 else short
+
+
+def _column(column: ColumnFacts) -> ColumnFacts:
+    shown = column.distribution
+    if shown is not None:
+        # What only the original has (a missing value, a label that nobody has any more) leaves no trace.
+        after = [bar for bar in shown.bars if bar.after is not None and (bar.after or bar.label not in SPECIAL)]
+        bars = [bar.model_copy(update={"before": None}) for bar in after]
+        hidden = any(bar.after is None or bar.label == OTHER for bar in shown.bars if bar.after != 0)
+        shown = shown.model_copy(update={"bars": bars, "note": shown.note if hidden else None})
+    gone = {"distinct_before": None, "missing_before": None, "bytes_before": None, "bytes_after": None}
+    return column.model_copy(update={**gone, "distribution": shown})
+
+
+# Summary --------------------------------------------------------------------------------------------------------------
+# A report in a few lines, for the terminal.
+
+
+def summary(report: Report) -> str:
+    """The verdicts and the figures that matter most, in the report's language."""
+    lang = report.lang
+    verdicts = [f"  {one.mark} {one.message().say(lang)}" for one in (*report.verdicts, *report.joint)]
+    verdicts += [f"  ? {one.say(lang)}" for one in (report.verification.unchecked if report.verification else ())]
+    linked = [f"  {one.say(lang)}" for one in _linked(report)]
+    told = (
+        *_table_lines(report),
+        *_risk(report),
+        *_exposure_lines(report),
+        *_cautions(report),
+        *_attacks(report),
+        *_series(report),
+    )
+    figures = [labelled(_m(label), said, lang) for label, said in told]
+    losses = [labelled(_m("loss"), said, lang) for said in _loss(report)]
+    return "\n".join([headline(report).say(lang), *verdicts, *figures, *linked, *losses])
+
+
+def _table_lines(report: Report) -> Iterator[tuple[str, Message]]:
+    table = report.table
+    steps = [(one["name"], one["rows_before"], one["rows_after"]) for one in report.steps if "rows_before" in one]
+    yield "rows", rows_said(table.rows_before, table.rows_after, table.rows_suppressed, steps)
+    columns = {"before": table.columns_before, "after": table.columns_after}
+    yield "columns", _m("columns_dropped" if table.dropped else "columns_said", **columns, dropped=table.dropped)
+    for step in report.steps:
+        yield from chosen_levels_said(step["facts"])
+
+
+def _risk(report: Report) -> Iterator[tuple[str, Message]]:
+    before, after = report.risk_before, report.risk
+    if before is None or after is None:
+        return
+    if report.least_candidates is not None:
+        yield "risk", _m("candidates", least=report.least_candidates)
+    elif report.risk_applies:
+        figures = {"highest": "prosecutor_max", "mean": "prosecutor_mean", "uniques": "uniques"}
+        was = {f"{name}_before": before[figure] for name, figure in figures.items()}
+        yield "risk", _m("risk_said", **was, **{name: after[figure] for name, figure in figures.items()})
+
+
+def _exposure_lines(report: Report) -> Iterator[tuple[str, Message]]:
+    if report.exposed is None:
+        return
+    for said in standing_alone(report.exposed):
+        yield "exposed", said
+    for said in secrets_said(report.exposed):
+        yield "secrets", said
+
+
+LOOKED = ("report.warning.looks_like_identifiers", "exposure.look.by_all", "exposure.look.secret_near")
+
+
+def _cautions(report: Report) -> Iterator[tuple[str, Message]]:
+    """What a run says without a report too, and what looks like an identifier; what was accepted is said of the exposed."""
+    for said in report.warnings:
+        if said.id in LOOKED:
+            yield "look", said
+        elif not said.id.startswith(("report.", "exposure.look.")):
+            yield "caution", said
+
+
+def _attacks(report: Report) -> Iterator[tuple[str, Message]]:
+    run = len(report.attacks)
+    better = [one.title for one in beaten(report)]
+    if run and better:
+        yield "attacks", _m("attacks_better", run=run, better=len(better), attacks=better)
+    elif run:
+        yield "attacks", _m("attacks_failed_judged" if too_few(report) else "attacks_failed", run=run)
+    if few := too_few(report):
+        yield "attacks", _m("few_guesses", attacks=few)
+
+
+def _series(report: Report) -> Iterator[tuple[str, Message]]:
+    for said in () if report.series is None else series_findings(report.series):
+        yield "series", said
+
+
+def _linked(report: Report) -> Iterator[Message]:
+    for one in report.linkage:
+        kind = "linked_noted" if one.notes else "linked"
+        yield _m(kind, title=one.title, value=one.value, note=Message("text.remarks", said=one.notes))
+
+
+def _loss(report: Report) -> Iterator[Message]:
+    found = [_lost(report, name) for name in LOSSES]
+    if said := [one.said() for one in found if one is not None]:
+        yield _m("loss_said", measures=said)
+
+
+def _lost(report: Report, name: str) -> Loss | None:
+    """A loss over all columns, as the report has it, and of how many columns it knows."""
+    whole = [one.value for one in report.utility if one.name == name and one.column is None]
+    each = {one.column: one.value for one in report.utility if one.name == name and one.column is not None}
+    unknown = tuple(column for column, value in each.items() if value is None)
+    return None if not whole or whole[0] is None else Loss(name, whole[0], len(each) - len(unknown), unknown)

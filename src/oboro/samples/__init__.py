@@ -1,1 +1,1 @@
-"""Made-up tables to try things on, with hierarchies and recipes."""
+"""Example data."""

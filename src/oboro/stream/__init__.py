@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from oboro.stream.delay_free.delay_free import DelayFree
+from oboro.stream.delay_free.stream import DelayFree
 from oboro.stream.window.window import Window
 
 __all__ = ["DelayFree", "Window"]

@@ -12,6 +12,7 @@ from oboro.errors import OboroError, PromiseError
 
 __all__ = ["EX_CONFIG", "EX_TEMPFAIL", "stream_exit_codes"]
 
+
 EX_TEMPFAIL = 75
 EX_CONFIG = 78
 

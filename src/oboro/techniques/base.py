@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -11,19 +13,19 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from pydantic import ValidationError
 
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.frames import Frame
+from oboro.data.parameters import Parameters, at_the_door
+from oboro.data.units import person_of_rows
 from oboro.errors import UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.distinct_people import person_of_rows
-from oboro.table.frames import Frame
-from oboro.table.parameters import Parameters
-from oboro.table.parameters.at_the_door import at_the_door
-from oboro.table.schema import Attribute, Schema
-from oboro.table.traits import Opinion, PrivacySpent, Traits
+from oboro.schema import Attribute, Opinion, PrivacySpent, Schema, Traits
 from oboro.text import Message, Words, say
-from oboro.text.progress import silent
-from oboro.verifier.promise_check import Promise, verify_promises
+from oboro.text.language import silent
+from oboro.verifier.promises import Promise, verify_promises
 
-__all__ = ["Outcome", "SecretExample", "Technique", "Work"]
+__all__ = ["TECHNIQUES", "Outcome", "SecretExample", "Technique", "Work", "register"]
+
 
 T = TypeVar("T")
 TOLD = sorted(Traits.__dataclass_fields__.keys() - {"spends"})  # what a class says of itself
@@ -236,7 +238,7 @@ def _attribute(name: str, given: Any) -> Attribute:
     try:
         return Attribute.model_validate(given)
     except ValidationError as error:
-        from oboro.text.pydantic_words import complaints
+        from oboro.text.pydantic import complaints
 
         said = complaints(error, Attribute, f"attributes.{name}", given)
         raise UsageError(Message("text.remarks", said=said)) from None
@@ -253,3 +255,62 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _texts(inner)
+
+
+# Techniques -----------------------------------------------------------------------------------------------------------
+# What is published: one class per technique, all with `apply` and `explain`.
+#
+# `TECHNIQUES` is the table of all that a recipe knows; a new one is one more line in it. `register` adds one from
+# outside.
+
+
+PLACES = {
+    "sort": "sort.Sort",
+    "shuffle": "shuffle.Shuffle",
+    "pseudonymize": "pseudonymize.Pseudonymize",
+    "drop_columns": "drop_columns.DropColumns",
+    "drop_records": "drop_records.DropRecords",
+    "generalize": "generalize.Generalize",
+    "top_code": "top_code.TopCode",
+    "bottom_code": "bottom_code.BottomCode",
+    "sample": "sample.Sample",
+    "microaggregate": "microaggregate.Microaggregate",
+    "round": "round.Round",
+    "swap": "swap.Swap",
+    "noise": "noise.Noise",
+    "k_anonymize": "k_anonymize.KAnonymize",
+    "local_recode": "local_recode.LocalRecode",
+    "suppress_cells": "suppress_cells.SuppressCells",
+    "dp_anonymize": "dp_anonymize.DpAnonymize",
+    "k_conceal": "k_conceal.KConceal",
+    "pk_anonymize": "pk_anonymize.PkAnonymize",
+    "partition_univariate": "partition_univariate.PartitionUnivariate",
+    "synthesize": "synthesize.Synthesize",
+}
+
+
+class Techniques(UserDict[str, Any]):
+    """Techniques by the names of their steps. One is loaded when it is asked for: a recipe needs few of them."""
+
+    def __getitem__(self, step: str) -> type[Technique]:
+        known = self.data[step]
+        if isinstance(known, str):
+            module, _, name = known.rpartition(".")
+            known = self.data[step] = getattr(import_module(f"oboro.techniques.{module}"), name)
+        return known  # type: ignore[no-any-return]
+
+
+TECHNIQUES = Techniques(PLACES)
+
+TechniqueClass = TypeVar("TechniqueClass", bound=type[Technique])
+
+
+def register(technique: TechniqueClass) -> TechniqueClass:
+    """Make a technique of your own known to recipes, by the name in its `step`; also as a decorator.
+
+    CONTRIBUTING.md shows one from beginning to end.
+    """
+    if TECHNIQUES.get(technique.step, technique) is not technique:
+        raise UsageError(Message("error_technique.same_name", step=technique.step))
+    TECHNIQUES[technique.step] = technique
+    return technique

@@ -1,9 +1,9 @@
 """Common checks that any technique must pass. They find their subjects by themselves: every technique of a recipe.
 
-A technique names example parameters in `examples`; `check` then tries it on an ordinary table and on awkward ones (missing values,
-dates, several rows of one person, quasi-identifiers alone, one record, no record). A technique may refuse a table with one of our
-own errors, but each check must have judged it on at least one table: a technique that refuses everything fails. A failed check is
-an `AssertionError` with the name of the check and of the table.
+A technique names example parameters in `examples`; `check` then tries it on an ordinary table and on awkward ones
+(missing values, dates, several rows of one person, quasi-identifiers alone, one record, no record). A technique may
+refuse a table with one of our own errors, but each check must have judged it on at least one table: a technique that
+refuses everything fails. A failed check is an `AssertionError` with the name of the check and of the table.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.units import person_of_rows
 from oboro.errors import OboroError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.distinct_people import person_of_rows
-from oboro.table.schema import Attribute, Schema
-from oboro.techniques import TECHNIQUES
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.schema import Attribute, Schema
+from oboro.techniques.base import TECHNIQUES, Outcome, Technique, Work
 from oboro.text import LANGUAGES, say
 
 __all__ = ["CHECKS", "SCHEMA", "Attempt", "CheckTable", "check", "people", "subjects", "tables"]
+
 
 ROLES: Mapping[str, Mapping[str, Any]] = {
     "name": {"role": "identifier"},

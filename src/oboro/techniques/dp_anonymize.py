@@ -9,20 +9,28 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from oboro.decide.private.level_choice import DETAIL, MOST_NODES, node_details, node_scores, nodes_between
-from oboro.decide.private.sampled_classes import largest_sampling, least_class_size, risk_of_sample
+from oboro.algorithms.private_sampling import (
+    DETAIL,
+    MOST_NODES,
+    drawn_records,
+    largest_sampling,
+    least_class_size,
+    node_details,
+    node_scores,
+    nodes_between,
+    noisy_best,
+    risk_of_sample,
+)
+from oboro.data.grouping import Groups
+from oboro.data.parameters import Parameters
 from oboro.errors import UsageError
-from oboro.table.groups import Groups
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.parameters import Parameters
-from oboro.table.schema import Schema
-from oboro.table.traits import Opinion, PrivacySpent
-from oboro.table.values import texts_of
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.notations.texts import texts_of
+from oboro.schema import Opinion, PrivacySpent, Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
-from oboro.techniques.columns.private_draws import drawn_records, noisy_best
 from oboro.text import Message, Words
-from oboro.verifier.models.differential_privacy import SampledPrivacy
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.differential import SampledPrivacy
+from oboro.verifier.promises import Promise
 
 __all__ = ["DpAnonymize", "LevelRange"]
 
@@ -48,7 +56,7 @@ class DpAnonymize(Technique):
     Promises: (ε, δ)-differential privacy of the released table, whatever is done to it later, against whoever knows everybody
     else's records and this method; at least k equal rows wherever there is one.
     Checked by: tests/techniques/test_dp_anonymize.py (the distribution of the release, exactly, on small tables; neighbouring
-    tables over many runs; sensitivity of the scores), and on every release by oboro.verifier.table_check, which computes k
+    tables over many runs; sensitivity of the scores), and on every release by oboro.verifier.promises, which computes k
     again. The argument is in docs/guarantees/differential-privacy.md.
 
     >>> people = {"sex": ["F", "M"] * 200}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from oboro.errors import UsageError
-from oboro.table.schema import Schema
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from oboro.table.parameters.loaded_later import loaded_later
-from oboro.table.schema import Schema
+from oboro._lazy import loaded_later
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
-from oboro.techniques.columns.conditions import Condition
+from oboro.techniques.conditions import Condition
 from oboro.text import Message, Words
 
-if TYPE_CHECKING:
-    from oboro.decide.outliers import Outliers
-    from oboro.techniques.columns.rare_combinations import RarerThan
-else:
-    (Outliers,) = loaded_later("oboro.decide.outliers", "Outliers")
-    (RarerThan,) = loaded_later("oboro.techniques.columns.rare_combinations", "RarerThan")
-
 __all__ = ["DropRecords"]
+
+
+if TYPE_CHECKING:
+    from oboro.algorithms.outliers import Outliers
+    from oboro.techniques.conditions import RarerThan
+else:
+    (Outliers,) = loaded_later("oboro.algorithms.outliers", "Outliers")
+    (RarerThan,) = loaded_later("oboro.techniques.conditions", "RarerThan")
 
 
 class DropRecords(Technique):

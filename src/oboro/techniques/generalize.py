@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from oboro.errors import UsageError
-from oboro.table.schema import Schema
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["Generalize"]
+
 
 Level = Annotated[int, Field(ge=0)]
 

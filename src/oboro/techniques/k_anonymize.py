@@ -2,45 +2,279 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field, model_validator
 
-from oboro.decide.class_rules import Rule
-from oboro.decide.lattice.node_check import NodeChecker
-from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
+from oboro._lazy import loaded_later
+from oboro.algorithms.lattice.constraints import Rule
+from oboro.algorithms.lattice.evaluator import NodeChecker
+from oboro.algorithms.lattice.losses import CellLoss
+from oboro.algorithms.lattice.problem import Node, Problem
+from oboro.algorithms.lattice.search import SearchResult, Strategy, checker_for, search
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
 from oboro.errors import PromiseError, UsageError
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.notations.kinds import STAR
+from oboro.notations.texts import texts_of
+from oboro.privacy.risk import most_classes
+from oboro.schema import Opinion, Schema, Traits
 from oboro.system.process import on_cores
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.table.parameters.loaded_later import loaded_later
-from oboro.table.schema import Schema
-from oboro.table.traits import Opinion, Traits
-from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, SecretExample, Work
-from oboro.techniques.columns.class_values import ClassValues
-from oboro.techniques.demands.asked_of_levels import AskedOfLevels
-from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warnings
-from oboro.techniques.demands.fitting_demands import require_fitting
-from oboro.techniques.demands.models_asked import Demand
-from oboro.techniques.demands.risk_sizes import most_classes
-from oboro.techniques.demands.suppressed_records import person_left, treated
+from oboro.techniques.columns import ClassAggregate, aggregated
+from oboro.techniques.requirements import AskedOfLevels, Demand, WorthAsked, person_left, require_fitting, treated
 from oboro.text import Message, Words
-from oboro.text.progress import silent
-from oboro.verifier.models.class_models import KAnonymity, Model
-from oboro.verifier.promise_check import Promise
+from oboro.text.language import silent
+from oboro.verifier.identity import KAnonymity, Model
+from oboro.verifier.promises import Promise
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.sliced_check import SlicedChecker
-    from oboro.techniques.demands.further.level_limits import LevelLimits
-else:
-    (LevelLimits,) = loaded_later("oboro.techniques.demands.further.level_limits", "LevelLimits")
+    from oboro.algorithms.lattice.limits import SearchProgress
+    from oboro.algorithms.lattice.local_recoding import Recoding
+    from oboro.algorithms.lattice.sliced import SlicedChecker
 
-__all__ = ["KAnonymize"]
+__all__ = [
+    "ClassValues",
+    "KAnonymize",
+    "global_facts",
+    "local_facts",
+    "mixed",
+    "no_levels",
+    "progress",
+    "runner_up",
+    "warnings",
+]
+
+
+# Class values ---------------------------------------------------------------------------------------------------------
+# Columns whose released value is made from the records of a class: microaggregation inside k-anonymity.
+
+
+class ClassValues(WorthAsked):
+    """A step whose classes may say a mean instead of a label."""
+
+    aggregates: dict[str, ClassAggregate] = Field(default_factory=dict)
+    """Quasi-identifiers whose levels only decide who stands together: in every class their values become the mean, the median, the
+    mode (most frequent) or the interval (smallest to largest) of the class."""
+
+    def as_sure(self, found: SearchResult) -> SearchResult:
+        """What a search found. With exempt records, suppressing somebody without need makes people who fit no class need no record
+        of theirs (a least presence); the search does not try that, so it is not sure of the best."""
+        exempt = getattr(self, "suppressed", "class") == "exempt" and getattr(self, "suppress", 0.0) > 0
+        unsure = exempt and self.presence is not None and self.presence.min > 0
+        return replace(found, exact=False, bound=None) if unsure else found
+
+    def require_aggregates(self, names: Sequence[str]) -> None:
+        """Only quasi-identifiers stand in classes."""
+        if odd := [name for name in self.aggregates if name not in names]:
+            raise UsageError(Message("error_technique.aggregates_of", step=self.step, unknown=odd, names=list(names)))
+
+    def aggregates_told(self, plan: Message) -> Message:
+        """The plan, with what classes say instead of labels."""
+        if not self.aggregates:
+            return plan
+        each = [
+            Message("technique.k_anonymize.aggregate", column=name, aggregate=how)
+            for name, how in self.aggregates.items()
+        ]
+        return Message("text.sentences", said=[plan, Message("technique.k_anonymize.aggregates", each=each)])
+
+    def with_class_values(self, outcome: Outcome, before: Dataset, names: Sequence[str], gone: np.ndarray) -> Outcome:
+        """The outcome with these columns' values made anew in every class, from those of `before`.
+
+        Who is alike stays alike, for a value is that of a whole class. Suppressed records (`gone`) keep their `*`.
+        """
+        if not self.aggregates or not before.rows:
+            return outcome
+        data, schema = outcome.data, outcome.schema
+        kept = Column(pa.array([False, True]), gone.astype(np.uint8))
+        groups = Groups.of([*(data[name] for name in names), kept], data.rows)
+        columns, facts = {}, {}
+        for name, how in self.aggregates.items():
+            made = aggregated(name, before[name], groups, how)
+            columns[name] = made.where(gone, STAR) if gone.any() else made
+            facts[name] = {"as": how, "values": len(columns[name].values)}
+            schema = schema.with_remaining(name, HierarchySpec().build(name, columns[name]))
+        told = {**outcome.facts, "aggregates": facts}
+        return replace(outcome, data=data.with_columns(columns), schema=schema, facts=told)
+
+
+# Chosen levels --------------------------------------------------------------------------------------------------------
+# What a search over levels chose: in words, as facts, and as a column whose records stand on several levels.
+
+
+def progress(step: str, so_far: SearchProgress) -> Message:
+    """How far a search is, in words."""
+    figures = {"step": step, "evaluated": so_far.evaluated, "settled": so_far.settled, "size": so_far.size}
+    if so_far.loss is None:
+        return Message("progress.search", **figures)
+    if so_far.bound is None:
+        return Message("progress.search_with_best", **figures, loss=so_far.loss)
+    del figures["settled"]  # the gap tells more, and a terminal has little room
+    return Message("progress.search_with_gap", **figures, loss=so_far.loss, bound=so_far.bound)
+
+
+def warnings(problem: Problem, found: SearchResult) -> tuple[Message, ...]:
+    """That the best node may not be the best of all; that the loss tells no choice from another."""
+    told = () if found.stopped is None else (_unsure(found),)
+    alike = isinstance(problem.loss, CellLoss) and problem.loss.geometric and problem.loss.scale == 0
+    return (*told, Message("search.all_alike", loss=problem.loss.name)) if alike else told
+
+
+def _unsure(found: SearchResult) -> Message:
+    """Why the best node may not be the best of all, and how far that one can be."""
+    assert found.best is not None
+    why = Message(f"search.{found.stopped}", **({"size": found.size} if found.stopped == "size" else {}))
+    if found.bound is None:
+        return Message("search.best_so_far", why=why, loss=found.best.loss)
+    told = Message("search.best_so_far_bounded", why=why, loss=found.best.loss, bound=found.bound)
+    if found.stopped == "interrupt":
+        return told
+    return Message("search.with_hint", told=told, hint=Message(f"search.hint.{found.stopped}"))
+
+
+def runner_up(node: Node) -> dict[str, Any]:
+    """A node that was checked and is not the best; where its loss is not `exact`, it is at least so much."""
+    gone = node.suppressed + node.extra
+    return {"levels": list(node.levels), "loss": node.loss, "exact": node.settled, "suppressed": gone}
+
+
+def mixed(column: Column, hierarchy: Hierarchy, recoded: Recoding, a: int) -> Column:
+    """The column with each record on its own level; one look-up table over levels and codes."""
+    level_of = np.array([*(node[a] for node in recoded.nodes), 0], dtype=np.uint8)[recoded.rows]
+    used = [int(level) for level in np.unique(level_of[recoded.rows >= 0])]
+    gone = recoded.rows < 0
+    if len(used) <= 1:  # none: everybody is suppressed
+        whole = hierarchy.generalize(column, *used or [0])
+        return whole.where(gone, STAR) if gone.any() else whole
+    labels = [pa.array(texts_of(hierarchy.levels[level].labels), pa.string()) for level in used]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in labels])])
+    table = np.zeros((max(used) + 1, len(column.values)), dtype=np.uint32)
+    for start, level in zip(starts, used, strict=False):
+        table[level] = hierarchy.levels[level].table + np.uint32(start)
+    out = Column(pa.concat_arrays(labels), table[level_of, column.codes]).tidy()
+    return out.where(gone, STAR) if gone.any() else out
+
+
+def local_facts(
+    problem: Problem, recoded: Recoding, hierarchies: Mapping[str, Hierarchy], *, loss: str, k: int
+) -> dict[str, Any]:
+    """What local recoding chose: for each column how many records stand on each level."""
+    rows = np.bincount(recoded.rows[recoded.rows >= 0], minlength=len(recoded.nodes))
+    chosen: dict[str, Any] = {}
+    for a, (name, hierarchy) in enumerate(hierarchies.items()):
+        height = hierarchy.height
+        levels = np.array([node[a] for node in recoded.nodes], dtype=np.int64)
+        counts = np.bincount(levels, weights=rows, minlength=height + 1).astype(int)
+        chosen[name] = {"records": counts.tolist(), "of": height}
+    return {
+        "k": k,
+        "recoding": "local",
+        "levels": chosen,
+        "loss": {"name": loss, "value": recoded.loss},
+        "suppressed": {"records": recoded.suppressed, "limit": problem.limit, "of": problem.rows},
+        "lattice": {"nodes": problem.lattice.size, "used": len(recoded.nodes)},
+        "classes": recoded.classes,
+    }
+
+
+def no_levels(
+    problem: Problem,
+    suppressed: int,
+    satisfying: bool,
+    names: list[str],
+    *,
+    step: str,
+    given: bool,
+    limited: Collection[str] = (),
+) -> Message:
+    """Why no node can be released: how far away the coarsest (or the given) one is, and the ways out."""
+    if problem.k > problem.people:
+        only = "only_rows" if problem.person is None else "only_people"
+        return Message(f"error_technique.{only}", step=step, k=problem.k, rows=problem.people)
+    where = Message("error_technique.on_given" if given else "error_technique.on_coarsest")
+    whom, of = ("_people", problem.people) if problem.whole_people else ("", problem.rows)
+    how = "left_over" if satisfying else "too_many_suppressed"
+    need = Message(f"error_technique.{how}{whom}", where=where, suppressed=suppressed, rows=of)
+    figures = {"step": step, "need": need, "limit": problem.limit, "unclear": _unclear(problem, names)}
+    if given:
+        return Message("error_technique.not_at_given", **figures)
+    open_ = [name for name, h in zip(names, problem.hierarchies, strict=True) if len(h.levels[-1].labels) > 1]
+    free, bound = ([name for name in open_ if (name in limited) is one] for one in (False, True))
+    figures["coarser"] = Message("error_technique.coarser", columns=free) if free else ""
+    figures["limited"] = Message("error_technique.limited", columns=bound) if bound else ""
+    return Message("error_technique.no_levels", **figures)
+
+
+def _unclear(problem: Problem, names: list[str]) -> Message | str:
+    """That a label of a coarsest level does not tell whom of the population it covers, or that other people might have gone."""
+    if problem.whole_people and problem.rules:
+        return Message("error_technique.people_untried")
+    if problem.population is None or problem.population.unclear is None:
+        return ""
+    for name, hierarchy, levels in zip(names, problem.hierarchies, problem.population.unclear, strict=True):
+        own, top = levels[-1][0], hierarchy.levels[-1]
+        if own.any():
+            labels = texts_of(top.labels.take(pa.array(np.unique(top.table[own]))))
+            return Message("error_technique.unclear", column=name, labels=list(map(str, labels)))
+    return ""
+
+
+def global_facts(
+    problem: Problem,
+    found: SearchResult,
+    hierarchies: Mapping[str, Hierarchy],
+    gone: int,
+    *,
+    loss: str,
+    k: int,
+    given: bool,
+) -> dict[str, Any]:
+    """Facts of a global recoding, so many records being suppressed; `given`: nothing was searched."""
+    best = found.best
+    assert best is not None
+    chosen = dict(zip(hierarchies, best.levels, strict=True))
+    suppressed = {"records": gone, "of": problem.rows}
+    if problem.whole_people:
+        suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}
+    of = "_people" if problem.whole_people else ""
+    suppressed |= {f"extra{of}": best.extra, f"limit{of}": problem.limit}
+    lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
+    return {
+        **({} if found.stopped is None else {"stopped": found.stopped}),
+        "k": k,
+        "recoding": "global",
+        "levels": {name: {"level": level, "of": hierarchies[name].height} for name, level in chosen.items()},
+        "loss": {
+            "name": loss,
+            "value": best.loss,
+            "exact": found.exact,
+            "bound": found.bound,
+            **({"given": True} if given else {}),
+            **({"ranks": list(found.ranks)} if found.ranks else {}),
+        },
+        "suppressed": suppressed,
+        "lattice": lattice,
+        "minimal": None if found.minimal is None else list(map(list, found.minimal)),
+        "runners_up": list(map(runner_up, found.runners_up)),
+        "again": {"levels": chosen},
+    }
+
+
+# K anonymize ----------------------------------------------------------------------------------------------------------
+
+
+if TYPE_CHECKING:
+    from oboro.techniques.level_limits import LevelLimits
+else:
+    (LevelLimits,) = loaded_later("oboro.techniques.level_limits", "LevelLimits")
 
 Suppressed = Literal["class", "drop", "exempt"]
 SMALL_LATTICE = 2000  # up to here all minimal nodes are listed without being asked for
@@ -63,8 +297,8 @@ class KAnonymize(ClassValues):
     included; at most the share `suppress` of the records is suppressed; no choice of levels that does the same has a
     smaller loss (unless the report says that the lattice was too large or the time too short to be sure, and then how
     far the best can be). The order of the rows does not matter. Other columns, rows and their order stay.
-    Checked by: tests/techniques/test_k_anonymize.py and tests/decide/test_lattice.py (brute force over the whole lattice),
-    and on every release by oboro.verifier.table_check. The argument is in docs/guarantees/k-anonymize.md.
+    Checked by: tests/techniques/test_k_anonymize.py and tests/algorithms/test_lattice.py (brute force over the whole lattice),
+    and on every release by oboro.verifier.promises. The argument is in docs/guarantees/k-anonymize.md.
 
     >>> people = {"age": [31, 32, 38, 45], "sex": ["F", "M", "F", "M"]}
     >>> roles = {"age": {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}, "sex": {"role": "quasi"}}
@@ -145,7 +379,7 @@ class KAnonymize(ClassValues):
     def once(self, work: Work) -> Outcome:
         """Search, generalize, suppress; with each choice of hierarchies where there are several."""
         if self.alternatives:
-            from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
+            from oboro.techniques.level_limits import best_of_hierarchies
 
             alone = self.model_copy(update={"alternatives": {}})
             return best_of_hierarchies(work, self.alternatives, self.step, alone.once)
@@ -156,7 +390,7 @@ class KAnonymize(ClassValues):
         outcome = replace(run(work, asked, asked.problem), promises=(asked.promise,))
         if not self.blind:
             return outcome
-        from oboro.techniques.demands.blind_choice import keeps_or_not
+        from oboro.techniques.requirements import keeps_or_not
 
         return keeps_or_not(outcome, asked.promise, person_left(work.person, work.data, outcome.data), self.k)
 
@@ -175,7 +409,7 @@ class KAnonymize(ClassValues):
             raise UsageError(Message("error_technique.also_asked", step=self.step, columns=columns))
         population = None
         if self.population is not None:
-            from oboro.techniques.demands.population_codes import PopulationCodes
+            from oboro.techniques.population import PopulationCodes
 
             population = PopulationCodes.read(self.population, work, names)
         held = data.select(names).columns if population is None else population.columns
@@ -229,7 +463,7 @@ class KAnonymize(ClassValues):
         plan = self.aggregates_told(Message("technique.k_anonymize.plan", columns=columns, **told))
         if not self.demands(schema):
             return plan
-        from oboro.techniques.demands.blind_choice import told_of_secrets
+        from oboro.techniques.requirements import told_of_secrets
 
         return told_of_secrets(plan, blind=self.blind, suppresses=self.suppress > 0)
 
@@ -337,12 +571,12 @@ class KAnonymize(ClassValues):
         options["prove"] = self.optimum
         find: Callable[..., SearchResult] = search
         if self.aggregate == "rank":
-            from oboro.decide.lattice.worth.rank_search import search_by_rank as find
+            from oboro.algorithms.lattice.search import search_by_rank as find
         if say is not silent:
             options["tell"] = lambda so_far: say(progress(self.step, so_far))
         found = find(problem, checker, **options)
         if problem.population is not None:
-            from oboro.techniques.demands.population_codes import sure_of_labels
+            from oboro.techniques.population import sure_of_labels
 
             found = sure_of_labels(found, problem, find)
         if found.stopped == "interrupt":
@@ -351,7 +585,7 @@ class KAnonymize(ClassValues):
 
     def _run_local(self, work: Work, asked: AskedOfLevels, problem: Problem) -> Outcome:
         data, schema, hierarchies = work.data, work.schema, asked.hierarchies
-        from oboro.decide.lattice.levels_by_class import recode
+        from oboro.algorithms.lattice.local_recoding import recode
 
         recoded = recode(problem) if problem.k <= problem.people else None
         if recoded is None:

@@ -8,20 +8,21 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from oboro.decide.concealment.design import Design
-from oboro.decide.concealment.methods import DesignSearch, Method, refined
-from oboro.decide.concealment.people import Objective, People
+from oboro.algorithms.concealment.design import Design, Objective, People
+from oboro.algorithms.concealment.methods import DesignSearch, Method, refined
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.schema import Schema
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
-from oboro.techniques.columns.closure_labels import ancestors, ranges, sets
+from oboro.techniques.columns import ancestors, ranges, sets
 from oboro.text import Message, Words
-from oboro.verifier.models.concealment_model import KConcealment
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.identity import KConcealment
+from oboro.verifier.promises import Promise
 
 __all__ = ["KConceal"]
+
 
 LEAK = Message("technique.k_conceal.leak")
 
@@ -40,7 +41,7 @@ class KConceal(Technique):
     the k people of a record is its owner with probability 1/k. The other columns travel with the owner; rows come in
     random order.
     Checked by: the verifier, which matches originals and released records in every possible way;
-    tests/decide/test_concealment.py, the optimum by brute force over all matchings.
+    tests/algorithms/test_concealment.py, the optimum by brute force over all matchings.
 
     Cost: `exact` O(n² · attributes) on all cores and memory O(n · k); the heuristics keep all n² distances.
 

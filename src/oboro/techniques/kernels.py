@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.kernels import kernel
+from oboro.kernels.jit import kernel
 
 __all__ = ["pair"]
 

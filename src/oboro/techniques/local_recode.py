@@ -10,31 +10,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.decide.class_rules import Rule, diversity_rule
-from oboro.decide.local.bic import bic
-from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute
-from oboro.decide.local.top_down import top_down
-from oboro.decide.space import ranks
+from oboro.algorithms.lattice.constraints import Rule, diversity_rule
+from oboro.algorithms.partitioning.density import bic
+from oboro.algorithms.partitioning.mondrian import mondrian
+from oboro.algorithms.partitioning.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute, ranks
+from oboro.algorithms.partitioning.top_down import top_down
+from oboro.data.column import Column
+from oboro.data.grouping import Groups
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Column
-from oboro.table.groups import Groups
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.notation import range_marks
-from oboro.table.schema import Schema
-from oboro.table.traits import Opinion
-from oboro.table.values import STAR, Kind
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.labels import range_marks
+from oboro.notations.kinds import STAR, Kind
+from oboro.schema import Opinion, Schema
+from oboro.techniques import columns
+from oboro.techniques.attribute_models import Closeness, share_demands
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
-from oboro.techniques.columns import group_values
-from oboro.techniques.columns.numeric import places, written
-from oboro.techniques.demands.blind_choice import keeps_or_not
-from oboro.techniques.demands.further.share_demands import Closeness, share_demands
-from oboro.techniques.demands.models_asked import Demand, Diversity
+from oboro.techniques.columns import places, written
+from oboro.techniques.requirements import Demand, Diversity, keeps_or_not
 from oboro.text import Message, Words
-from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.identity import KAnonymity
+from oboro.verifier.promises import Promise
 
 __all__ = ["LocalRecode"]
+
 
 Method = Literal["mondrian", "relaxed_mondrian", "top_down", "bic"]
 
@@ -258,7 +256,7 @@ def _mean(name: str, column: Column, groups: Groups) -> Column:
     numbers = places(column, name)[column.codes]
     if np.isnan(numbers).all():
         return column
-    shared = group_values.without_minority(group_values.mean(numbers, groups), numbers, groups)
+    shared = columns.without_minority(columns.mean(numbers, groups), numbers, groups)
     return Column(written(shared, column, name), groups.labels).tidy()
 
 

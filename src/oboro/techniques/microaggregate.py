@@ -8,17 +8,23 @@ from typing import Any, ClassVar, Literal, Self
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.decide.microaggregation.fixed_size import fixed
-from oboro.table.dataset import Column
-from oboro.table.groups import Groups
-from oboro.table.schema import Schema
-from oboro.table.traits import Opinion
+from oboro.algorithms.microaggregation.mdav import fixed
+from oboro.data.column import Column
+from oboro.data.grouping import Groups
+from oboro.schema import Opinion, Schema
 from oboro.techniques.base import Outcome, SecretExample, Work
-from oboro.techniques.columns.class_aggregates import Aggregate, category_shared, is_category, number_shared
-from oboro.techniques.columns.numeric import OnColumns, differing, places
+from oboro.techniques.columns import (
+    Aggregate,
+    OnColumns,
+    category_shared,
+    differing,
+    is_category,
+    number_shared,
+    places,
+)
 from oboro.text import Message, Words
-from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.identity import KAnonymity
+from oboro.verifier.promises import Promise
 
 __all__ = ["Microaggregate"]
 
@@ -125,8 +131,8 @@ class Microaggregate(OnColumns):
     def _groups(self, columns: Mapping[str, Column], categorical: frozenset[str]) -> dict[str, Groups]:
         if self.method == "fixed":
             return {name: fixed(places(column, name)[column.codes], self.k) for name, column in columns.items()}
-        from oboro.decide.microaggregation.mdav import mdav, vmdav
-        from oboro.decide.space import Space
+        from oboro.algorithms.microaggregation.mdav import mdav, vmdav
+        from oboro.algorithms.partitioning.records import Space
 
         space = Space.of(columns, categorical=categorical)
         gamma = 0.2 if self.gamma is None else self.gamma

@@ -12,31 +12,23 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from oboro._lazy import loaded_later
+from oboro.data.column import Column
+from oboro.data.matching import place
 from oboro.errors import ColumnError, InputError, UsageError
-from oboro.table.dataset import Column
-from oboro.table.parameters.loaded_later import loaded_later
-from oboro.table.schema import Schema
-from oboro.table.spelling.named_values import place
-from oboro.table.traits import Opinion, PrivacySpent, Traits
-from oboro.table.values import Kind, from_numbers
+from oboro.notations.kinds import Kind, from_numbers
+from oboro.schema import Opinion, PrivacySpent, Schema, Traits
 from oboro.techniques.base import Outcome, SecretExample, Work
-from oboro.techniques.columns.numeric import (
-    DAY,
-    OnColumns,
-    differing,
-    is_date,
-    narrowed,
-    places,
-    written,
-)
+from oboro.techniques.columns import DAY, OnColumns, differing, is_date, narrowed, places, written
 from oboro.text import Message, Words
 
-if TYPE_CHECKING:
-    from oboro.techniques.columns.value_bounds import Bounds
-else:
-    (Bounds,) = loaded_later("oboro.techniques.columns.value_bounds", "Bounds")
-
 __all__ = ["Noise"]
+
+
+if TYPE_CHECKING:
+    from oboro.techniques.conditions import Bounds
+else:
+    (Bounds,) = loaded_later("oboro.techniques.conditions", "Bounds")
 
 LARGEST = 1e150
 
@@ -185,7 +177,7 @@ class Noise(OnColumns):
 
     def _private(self, work: Work, before: np.ndarray, columns: list[Column]) -> Outcome:
         """Noise of a mechanism, within what bounds allow; a missing value stays missing."""
-        from oboro.techniques.columns.private_draws import noised
+        from oboro.algorithms.private_sampling import noised
 
         released, scales = {}, {}
         for j, (name, came) in enumerate(zip(self.names, columns, strict=True)):

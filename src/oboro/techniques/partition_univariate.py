@@ -10,21 +10,19 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from oboro.decide.intervals.univariate import Intervals, Method, univariate
+from oboro.algorithms.intervals import Intervals, Method, univariate
+from oboro.data.column import Column
 from oboro.errors import InputError
-from oboro.table.dataset import Column
-from oboro.table.schema import Schema
-from oboro.table.traits import Traits
-from oboro.table.values import Kind
+from oboro.notations.kinds import Kind
+from oboro.schema import Schema, Traits
 from oboro.techniques.base import Outcome, SecretExample, Work
-from oboro.techniques.columns.density import Density
-from oboro.techniques.columns.interval_labels import spans
-from oboro.techniques.columns.numeric import OnColumns, differing, places, written
+from oboro.techniques.columns import Density, OnColumns, differing, places, spans, written
 from oboro.text import Message, Words
-from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.identity import KAnonymity
+from oboro.verifier.promises import Promise
 
 __all__ = ["PartitionUnivariate"]
+
 
 DRAWN = ("uniform", "linear")  # what is published is drawn anew
 
@@ -44,7 +42,7 @@ class PartitionUnivariate(OnColumns):
     Whole numbers and dates stay such, except as intervals, which are text. The outermost intervals are written open
     (`<20`, `≥65`), so that no extreme value shows.
     Checked by: the verifier on the released table; tests/techniques/test_partition_univariate.py; the cuts by brute force in
-    tests/decide/test_univariate.py.
+    tests/algorithms/test_univariate.py.
 
     Cost: O(distinct values · k) for `hansen` with small k, otherwise about O(distinct · log); a million distinct values
     take 2 s, with `hist_nml` some times that.

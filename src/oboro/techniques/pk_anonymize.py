@@ -14,14 +14,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from oboro.data.column import Column, smallest_unsigned
 from oboro.errors import UsageError
-from oboro.measure.retention_replacement import Domain, Value
-from oboro.table.dataset import Column, smallest_unsigned
-from oboro.table.schema import Schema
+from oboro.measures.reconstruction import Domain, Value
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
 __all__ = ["PkAnonymize", "anonymity", "budget", "solve"]
+
 
 GRID = 1 << 53  # what a generator's uniform numbers are multiples of: "below ρ" then has exactly the chance ρ
 

@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from oboro.data.column import Column
 from oboro.errors import UsageError
-from oboro.system.secret_key import is_variable_name, secret_key, variable_shown
-from oboro.table.dataset import Column
-from oboro.table.schema import Role, Schema
-from oboro.table.spelling.value_texts import text_values
-from oboro.table.traits import Opinion
+from oboro.notations.texts import text_values
+from oboro.schema import Opinion, Role, Schema
+from oboro.system.files import is_variable_name, secret_key, variable_shown
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 

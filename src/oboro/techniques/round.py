@@ -12,19 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
+from oboro.data.column import Column, smallest_unsigned
+from oboro.data.date_columns import dates_alike
 from oboro.errors import ColumnError, UsageError
-from oboro.table.dataset import Column, smallest_unsigned
-from oboro.table.schema import Schema
-from oboro.table.spelling.date_notation import dates_alike
-from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
-from oboro.table.spelling.marked_numbers import MARKS, read_marked, with_marks
-from oboro.table.spelling.value_texts import is_text
-from oboro.table.values import Kind, japanese_reader, numbers_of, typed
+from oboro.notations.amounts import MARKS, has_decimal_commas, read_marked, with_decimal_commas, with_marks
+from oboro.notations.kinds import Kind, japanese_reader, numbers_of, typed
+from oboro.notations.texts import is_text
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Work
-from oboro.techniques.columns.numeric import OnColumns, narrowed, places
+from oboro.techniques.columns import OnColumns, narrowed, places
 from oboro.text import Message, Words
 
 __all__ = ["Round"]
+
 
 DAY = 86_400_000_000  # microseconds
 MONDAY = -3  # 1969-12-29, in days since 1970: multiples of 7 days are Mondays

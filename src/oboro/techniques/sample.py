@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from oboro.data.grouping import Groups
 from oboro.errors import UsageError
-from oboro.table.groups import Groups
-from oboro.table.schema import Schema
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 

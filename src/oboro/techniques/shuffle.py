@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Schema
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.table.dataset import Column, Dataset, smallest_unsigned
-from oboro.table.schema import Schema
-from oboro.table.values import texts_of, typed
+from oboro.data.column import Column, smallest_unsigned
+from oboro.data.dataset import Dataset
+from oboro.notations.kinds import typed
+from oboro.notations.texts import texts_of
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 

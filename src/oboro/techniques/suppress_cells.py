@@ -7,16 +7,15 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from oboro.decide.local.cell_suppression import EXACT_UP_TO, emptied_exactly, emptied_greedily, price_of
+from oboro.algorithms.partitioning.cell_suppression import EXACT_UP_TO, emptied_exactly, emptied_greedily, price_of
 from oboro.errors import PromiseError, UsageError
-from oboro.table.hierarchy import HierarchySpec
-from oboro.table.schema import Schema
-from oboro.table.traits import Opinion
-from oboro.table.values import STAR
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.notations.kinds import STAR
+from oboro.schema import Opinion, Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
-from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.promise_check import Promise
+from oboro.verifier.identity import KAnonymity
+from oboro.verifier.promises import Promise
 
 __all__ = ["SuppressCells"]
 

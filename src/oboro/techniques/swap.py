@@ -9,15 +9,16 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from oboro.table.dataset import Column
-from oboro.table.groups import Groups
-from oboro.table.schema import Schema
+from oboro.data.column import Column
+from oboro.data.grouping import Groups
+from oboro.schema import Schema
 from oboro.techniques import kernels
 from oboro.techniques.base import Outcome, SecretExample, Work
-from oboro.techniques.columns.numeric import OnColumns
+from oboro.techniques.columns import OnColumns
 from oboro.text import Message, Words
 
 __all__ = ["Swap"]
+
 
 WINDOW = 5.0
 

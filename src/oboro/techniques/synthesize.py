@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from oboro.decide.intervals.univariate import Method
-from oboro.table.schema import Schema
+from oboro.algorithms.intervals import Method
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Work
-from oboro.techniques.columns.numeric import OnColumns
+from oboro.techniques.columns import OnColumns
 from oboro.techniques.partition_univariate import PartitionUnivariate
 from oboro.text import Message, Words
 

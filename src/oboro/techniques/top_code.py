@@ -11,25 +11,26 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from oboro._lazy import loaded_later, pc
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.date_columns import dates_alike
+from oboro.data.matching import Value, kind_of_value, place, shown
 from oboro.errors import ColumnError
-from oboro.system import arrow_functions as pc
-from oboro.table.dataset import Column, Dataset
-from oboro.table.parameters.loaded_later import loaded_later
-from oboro.table.schema import Schema
-from oboro.table.spelling.date_notation import dates_alike
-from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
-from oboro.table.spelling.marked_numbers import MARKS, read_marked, with_marks
-from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
-from oboro.table.values import Kind, from_numbers, japanese_reader, texts_of
+from oboro.notations.amounts import MARKS, has_decimal_commas, read_marked, with_decimal_commas, with_marks
+from oboro.notations.kinds import Kind, from_numbers, japanese_reader
+from oboro.notations.texts import texts_of
+from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
-if TYPE_CHECKING:
-    from oboro.decide.outliers import Outliers
-else:
-    (Outliers,) = loaded_later("oboro.decide.outliers", "Outliers")
-
 __all__ = ["Coding", "TopCode"]
+
+
+if TYPE_CHECKING:
+    from oboro.algorithms.outliers import Outliers
+else:
+    (Outliers,) = loaded_later("oboro.algorithms.outliers", "Outliers")
 
 DATED = (Kind.DATE, Kind.DATETIME)
 WHOLE = (Kind.INTEGER, Kind.DATE)

@@ -9,9 +9,23 @@ an id, and are put together at the last moment, in the reader's language. Nothin
 '3-匿名性'
 """
 
-from oboro.text.figures import count, few, number, percent, quoted, size
-from oboro.text.message import LANGUAGES, Message, Words, bring_words, known, say
-from oboro.text.raw_values import Raw
+from __future__ import annotations
+
+from oboro.text.message import (
+    LANGUAGES,
+    Message,
+    Words,
+    bring_words,
+    count,
+    few,
+    known,
+    number,
+    percent,
+    quoted,
+    say,
+    size,
+)
+from oboro.text.raw import Raw
 
 __all__ = [
     "LANGUAGES",

@@ -6,6 +6,7 @@ import re
 
 __all__ = ["is_printable_yaml", "json_printable", "printable"]
 
+
 # Controls (ESC, line ends, tab), line and paragraph separators, marks that turn the direction of text, halves of surrogates.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

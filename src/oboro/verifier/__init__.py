@@ -1,1 +1,1 @@
-"""The proof: does a release keep its promise? It regroups what was released and never asks how it was made."""
+"""Independent judges of privacy models: they read the released table and nothing else."""

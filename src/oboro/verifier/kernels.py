@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.kernels import kernel, prange
+from oboro.kernels.jit import kernel, prange
 
 __all__ = ["class_extremes", "equal_distance", "fitting", "largest", "ordered_distance"]
 

@@ -18,16 +18,18 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from oboro._lazy import bring
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.grouping import Groups
 from oboro.errors import InputError
-from oboro.system.extras import bring
-from oboro.table.dataset import Column, Dataset
-from oboro.table.groups import Groups
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.possible_values import PossibleValues, possible_values
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.recoding import PossibleValues, possible_values
 from oboro.text import Message
 from oboro.verifier import kernels
 
 __all__ = ["Correspondence", "Relation", "correspondence", "relation"]
+
 
 LARGEST = 500_000_000  # edges between kinds of people and kinds of records
 

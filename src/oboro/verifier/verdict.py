@@ -16,6 +16,7 @@ from oboro.text.language import system_language
 
 __all__ = ["K_ANONYMITY", "L_DIVERSITY", "T_CLOSENESS", "Verdict", "Verification"]
 
+
 HOLDS = attrgetter("holds")
 BY_RECORD = ("model.stream_k_anonymity", "model.stream_l_diversity")
 WORST_SHOWN = 10  # how many sizes of broken groups a verdict keeps

@@ -15,15 +15,16 @@ from tests.command_line import call
 from tests.fuzz.fuzzing import Case, Finding, Fuzzer, asked, refused, require
 from tests.fuzz.mutations import LETTERS, odd_number, odd_text, odd_value, some
 
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.frames import Frame
 from oboro.explorer.session import explore
-from oboro.io.csv.formula_guard import FormulaGuard
-from oboro.recipe.preparing.starter import init
-from oboro.recipe.released.assess import assess
-from oboro.table.dataset import Column, Dataset
-from oboro.table.frames import Frame
-from oboro.table.hierarchy.spec import HierarchySpec
-from oboro.table.spelling.formula_text import guarded_text
-from oboro.text.raw_values import values_shown
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.io.formats.csv import FormulaGuard
+from oboro.notations.formulas import guarded_text
+from oboro.recipe.assess import assess
+from oboro.recipe.starter import init
+from oboro.text.raw import values_shown
 
 __all__ = ["CELL_FUZZERS"]
 

@@ -13,11 +13,11 @@ from typing import Any
 from tests.fuzz.fuzzing import Case, Fuzzer, asked, refused, require
 from tests.fuzz.mutations import mutated, odd_text
 
-from oboro.recipe.preparing.arx_project import from_arx
-from oboro.recipe.preparing.sdcmicro_script import from_sdcmicro
+from oboro.data.dataset import Dataset
+from oboro.data.frames import Frame
+from oboro.recipe.importers.arx import from_arx
+from oboro.recipe.importers.sdcmicro import from_sdcmicro
 from oboro.recipe.recipe import Recipe
-from oboro.table.dataset import Dataset
-from oboro.table.frames import Frame
 
 __all__ = ["IMPORTER_FUZZERS"]
 

@@ -50,7 +50,7 @@ SLOW = ("sample", "report", "release", "assess", "score", "stream")  # seconds e
 
 @lru_cache(1)
 def _questions() -> list[str]:
-    from oboro.app.web.routes import QUESTIONS
+    from oboro.web.server import QUESTIONS
 
     return list(QUESTIONS)
 
@@ -130,10 +130,8 @@ def check(case: Case, place: Path) -> Sequence[str]:
     """A code, no internal error, nothing of other files, and nothing new beside the scratch folder."""
     import asyncio
 
-    from oboro.app.web.desk import Desk, OpenTable
-    from oboro.app.web.guard import allowed_hosts
-    from oboro.app.web.routes import page_app
-    from oboro.system.scratch_folder import ScratchFolder
+    from oboro.system.files import ScratchFolder
+    from oboro.web.server import Desk, OpenTable, allowed_hosts, page_app
 
     (place / "outside.csv").write_text(f"age\n{OUTSIDE}\n")
     (place / "root" / "sub").mkdir(parents=True)

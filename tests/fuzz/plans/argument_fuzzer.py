@@ -16,7 +16,7 @@ from tests.command_line import call
 from tests.fuzz.fuzzing import Case, Finding, Fuzzer, require
 from tests.fuzz.mutations import odd_text
 
-from oboro.app.commands.all_commands import app
+from oboro.cli.all_commands import app
 
 __all__ = ["ARGUMENT_FUZZERS"]
 

@@ -12,10 +12,10 @@ from tests.fuzz.fuzzing import Case, Fuzzer, asked, refused, require
 from tests.fuzz.mutations import mutated, mutated_value, odd_text
 from tests.fuzz.tables.csv_text import MARKS
 
-from oboro.recipe.preparing.column_hierarchy import previews
+from oboro.data.column import Column
+from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.recipe.recipe import Recipe
-from oboro.table.dataset import Column
-from oboro.table.hierarchy.levels import Hierarchy
+from oboro.recipe.starter import previews
 
 __all__ = ["HIERARCHY_FUZZERS"]
 

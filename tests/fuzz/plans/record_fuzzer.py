@@ -15,8 +15,7 @@ from tests.fuzz.mutations import mutated, odd_text
 from tests.fuzz.tables.csv_text import MARKS as CSV_MARKS
 from tests.fuzz.tables.json_fuzzer import MARKS as JSON_MARKS
 
-from oboro.stream.runner.codecs import CsvCodec, NdjsonCodec
-from oboro.stream.runner.line_blocks import HUGE
+from oboro.stream.records import HUGE, CsvCodec, NdjsonCodec
 
 __all__ = ["RECORD_FUZZERS"]
 

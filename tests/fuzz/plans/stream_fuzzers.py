@@ -17,8 +17,7 @@ from tests.fuzz.mutations import mutated, odd_text
 from tests.fuzz.tables.json_fuzzer import MARKS
 
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import run_stream
-from oboro.recipe.stream_plan import StreamOptions
+from oboro.recipe.stream import StreamOptions, run_stream
 
 __all__ = ["STREAM_FUZZERS"]
 

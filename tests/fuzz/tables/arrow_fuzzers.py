@@ -17,7 +17,7 @@ from tests.fuzz.fuzzing import Case, Fuzzer, asked, refused, require
 from tests.fuzz.mutations import SPECIAL, mutated, some
 from tests.fuzz.tables.round_trip import only_files
 
-from oboro.io.files import read
+from oboro.io.read import read
 
 __all__ = ["ARROW_FUZZERS"]
 

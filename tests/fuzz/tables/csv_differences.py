@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from oboro.io.csv.dialect import Dialect
+from oboro.io.formats.csv.dialect import Dialect
 
 __all__ = ["peer_difference", "refusal_difference"]
 

@@ -14,10 +14,11 @@ from tests.fuzz.tables.csv_peers import PEERS
 from tests.fuzz.tables.csv_text import drawn_broken, drawn_table, packed, text_of, twin
 from tests.fuzz.tables.round_trip import check_written
 
-from oboro.io.csv import record_blocks
-from oboro.io.csv.dialect import Dialect
-from oboro.io.files import Source, _headed, open_stream, read
-from oboro.kernels import always_compiled
+from oboro.io.bytes import open_stream
+from oboro.io.formats.csv import blocks
+from oboro.io.formats.csv.dialect import Dialect
+from oboro.io.read import Source, _headed, read
+from oboro.kernels.jit import always_compiled
 
 __all__ = ["CSV_FUZZERS"]
 
@@ -27,7 +28,7 @@ Rows = list[list[Any]]
 @contextmanager
 def _compiled(size: int):  # type: ignore[no-untyped-def]
     """The compiled reader, in blocks so small that records, quotes and line ends fall on their borders."""
-    with always_compiled(), patch.multiple(record_blocks, CELLS=size, BLOCK=size, LONGEST=1 << 20):
+    with always_compiled(), patch.multiple(blocks, CELLS=size, BLOCK=size, LONGEST=1 << 20):
         yield
 
 
@@ -116,7 +117,7 @@ def _dialect(path: Path, options: dict[str, Any]) -> Dialect | None:
             return _headed(stream, plain)[0]
 
     def guessed() -> Dialect:
-        from oboro.io.csv.dialect import dialect_of
+        from oboro.io.formats.csv.dialect import dialect_of
 
         with open_stream(path, options.get("encoding")) as stream:
             return dialect_of(stream.sample(), **plain)

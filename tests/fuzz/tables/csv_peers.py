@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from oboro.io.csv.dialect import Dialect
+from oboro.io.formats.csv.dialect import Dialect
 
 __all__ = ["PEERS", "Records"]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tests.fuzz.fuzzing import Case
 from tests.fuzz.mutations import mutated, some
 
-from oboro.io.csv.dialect import Dialect
+from oboro.io.formats.csv.dialect import Dialect
 
 __all__ = ["MARKS", "drawn_broken", "drawn_table", "packed", "text_of", "twin"]
 

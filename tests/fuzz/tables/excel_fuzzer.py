@@ -16,7 +16,7 @@ from tests.fuzz.fuzzing import Case, Fuzzer, asked, refused, require
 from tests.fuzz.mutations import mutated, some
 from tests.fuzz.tables.round_trip import only_files
 
-from oboro.io.files import read
+from oboro.io.read import read
 
 __all__ = ["EXCEL_FUZZERS"]
 

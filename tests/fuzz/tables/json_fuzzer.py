@@ -12,7 +12,7 @@ from typing import Any
 from tests.fuzz.fuzzing import Case, Fuzzer, asked, refused, require
 from tests.fuzz.mutations import mutated, odd_number, some
 
-from oboro.io.files import Source, read
+from oboro.io.read import Source, read
 
 __all__ = ["JSON_FUZZERS"]
 

@@ -11,7 +11,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 from tests.fuzz.fuzzing import asked, refused, require
 
-from oboro.io.files import Source
+from oboro.io.read import Source
 
 __all__ = ["check_written", "only_files"]
 

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 import oboro
 from oboro.errors import OboroError
-from oboro.io.output import write_blocks
+from oboro.io.write import write_blocks
 
 __all__ = [
     "OUTPUTS",

@@ -17,8 +17,8 @@ from pyarrow.fs import FileSelector
 import oboro
 from benchmarks.brokers import free_port
 from oboro.errors import FileError
-from oboro.io.places.file_systems import file_system
-from oboro.io.places.place_names import as_place
+from oboro.io.places.files import file_system
+from oboro.io.places.place import as_place
 
 PROGRAM = shutil.which("azurite-blob")
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no azurite here, Azure's emulator from npm")

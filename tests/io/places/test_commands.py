@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.command_line import call
 
-from oboro.io.files import read
-from oboro.io.output import write_blocks
+from oboro.io.read import read
+from oboro.io.write import write_blocks
 from oboro.recipe.evaluate import evaluate
 from oboro.recipe.recipe import Recipe
 

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pytest
 
 import oboro
+from oboro.data.dataset import unread_columns
 from oboro.errors import FileError, InputError, UsageError
-from oboro.io.files import read
-from oboro.io.output import write_blocks
-from oboro.io.places.databases.connections import connected, execute
-from oboro.io.places.place_names import as_place
-from oboro.table.unencoded_columns import unread_columns
+from oboro.io.places.databases import connected, execute
+from oboro.io.places.place import as_place
+from oboro.io.read import read
+from oboro.io.write import write_blocks
 
 STRANGE = ["pe\"o'ple; DROP TABLE kept; --", "人々 $1 %s", "select", "a.b", "`x` [y] \\"]
 TABLE = pa.table({"age": [31, None, 33] * 4, "city": ["東京", "Kyōto", None] * 4, "x": [0.5, 1.5, None] * 4})
@@ -130,7 +130,7 @@ def test_a_new_file_is_not_left_when_rows_stop_coming(tmp_path) -> None:
 KILLED = """
     import sys, time
     import pyarrow as pa
-    from oboro.io.output import write_blocks
+    from oboro.io.write import write_blocks
 
     def rows():
         for number in range(1000):

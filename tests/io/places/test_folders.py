@@ -14,8 +14,8 @@ import pytest
 
 import oboro
 from oboro.errors import FileError, InputError, UsageError
-from oboro.io.files import read
-from oboro.io.places.place_in import open_place
+from oboro.io.open import open_place
+from oboro.io.read import read
 
 ROWS = {"age": [31, None, 33, 34], "name": ["あ", "b", None, "d"], "year": [2023, 2023, 2024, 2024]}
 
@@ -121,7 +121,7 @@ def test_csv_files_with_other_columns_are_refused(tmp_path) -> None:
 
 
 def test_a_folder_that_changes_is_noticed(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("oboro.io.places.batch_reading.SMALL", 0)  # else what is released is held at once
+    monkeypatch.setattr("oboro.io.places.batches.SMALL", 0)  # else what is released is held at once
     pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), tmp_path / "1.parquet")
     found = read(tmp_path, held=["a"], fingerprinted=["b"])
     pq.write_table(pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}), tmp_path / "1.parquet")

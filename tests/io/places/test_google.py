@@ -16,11 +16,11 @@ from pyarrow.fs import FileSelector
 
 import oboro
 from benchmarks.brokers import free_port
-from oboro.engines import anonymize_place
+from oboro.engines.run import anonymize_place
 from oboro.errors import FileError
-from oboro.io.places import file_systems
-from oboro.io.places.file_systems import file_system
-from oboro.io.places.place_names import as_place
+from oboro.io.places import files
+from oboro.io.places.files import file_system
+from oboro.io.places.place import as_place
 
 RECIPE = oboro.Recipe(
     attributes={"age": {"role": "quasi"}, "note": {"role": "other"}}, steps=[{"k_anonymize": {"k": 2}}]
@@ -99,7 +99,7 @@ def test_a_release_that_fails_leaves_nothing(store: str, monkeypatch: pytest.Mon
         raise OSError("the store is away")
 
     release = RECIPE.run(PEOPLE)
-    monkeypatch.setattr("oboro.io.places.stored.store_out._copy", broken)
+    monkeypatch.setattr("oboro.io.places.files._copy", broken)
     for place in (f"{store}/released.parquet", f"{store}/folder/"):
         with pytest.raises(FileError, match="the store is away"):
             release.write(place)
@@ -115,7 +115,7 @@ def test_an_engine_reads_and_writes_there(store: str) -> None:
 
 def test_a_server_that_is_away_is_said_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"127.0.0.1:{free_port()}")
-    monkeypatch.setattr(file_systems, "RETRIED", "0.5")
+    monkeypatch.setattr(files, "RETRIED", "0.5")
     started = time.monotonic()
     with pytest.raises(FileError, match="cannot be read"):
         oboro.read("gs://people/people.csv")

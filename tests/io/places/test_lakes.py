@@ -11,10 +11,10 @@ import pytest
 from tests.command_line import call
 
 import oboro
-from oboro.engines import open_place
+from oboro.engines.run import open_place
 from oboro.errors import FileError, UsageError
-from oboro.io.files import read
-from oboro.io.output import write_blocks
+from oboro.io.read import read
+from oboro.io.write import write_blocks
 
 PEOPLE = pa.table({"age": [31, 38, 52, 57] * 5, "city": ["Kyoto", "Osaka"] * 10, "note": [None, "a", "b", "c"] * 5})
 RECIPE = oboro.Recipe(

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import oboro
-from oboro.io.output import write_blocks
-from oboro.io.shuffled import dealt_runs
+from oboro.io import external_shuffle
+from oboro.io.write import write_blocks
 
 ROWS = 60_000
 RECIPE = oboro.Recipe(
@@ -31,7 +31,7 @@ def table() -> pa.Table:
 @pytest.mark.parametrize("held", [1 << 29, 1 << 16], ids=["in memory", "in a file"])
 @pytest.mark.parametrize("kind", ["folder", "reader", "duckdb"])
 def test_rows_stay_together(kind, held, table, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(dealt_runs, "HELD", held)
+    monkeypatch.setattr(external_shuffle, "HELD", held)
     if kind == "folder":
         (tmp_path / "in").mkdir()
         for number in range(6):

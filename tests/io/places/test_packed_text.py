@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from oboro.errors import FileError
-from oboro.io.files import read
+from oboro.io.read import read
 from oboro.recipe.recipe import Recipe
 
 TEXT = b"age,name\n31,\xe3\x81\x82\n32,b\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oboro.errors import OboroError, UsageError
-from oboro.io.files import read
-from oboro.io.places.place_names import as_place, is_plain_file, without_secrets
+from oboro.io.places.place import as_place, is_plain_file, without_secrets
+from oboro.io.read import read
 
 
 @pytest.mark.parametrize(

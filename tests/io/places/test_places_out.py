@@ -18,11 +18,11 @@ from tests.io.places.test_databases import kill_while_writing
 
 import oboro
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.io import output
-from oboro.io.files import read
-from oboro.io.output import write_blocks
-from oboro.io.places.file_systems import file_system
-from oboro.io.places.place_names import as_place
+from oboro.io import write
+from oboro.io.places.files import file_system
+from oboro.io.places.place import as_place
+from oboro.io.read import read
+from oboro.io.write import write_blocks
 
 TABLE = pa.table({"age": [31, None, 33] * 4, "city": ["東京", "Kyōto", None] * 4})
 RECIPE = oboro.Recipe(
@@ -64,7 +64,7 @@ def stopping() -> Iterator[pa.Table]:
 
 
 def test_a_folder_in_parts_comes_back_as_it_was(base, monkeypatch) -> None:
-    monkeypatch.setattr(output, "PART", 20)
+    monkeypatch.setattr(write, "PART", 20)
     write_blocks([TABLE] * 5, f"{base}/out/")
     marks = [] if "://" not in base else ["_SUCCESS"]
     assert names(base) == [*marks, "part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
@@ -100,7 +100,7 @@ def test_a_folder_that_a_killed_writer_began_goes_with_the_next_release(base: st
 
 
 def test_a_writer_that_fails_leaves_the_earlier_release_complete(base: str, monkeypatch) -> None:
-    monkeypatch.setattr(output, "PART", 1)  # the first part of the new release is complete when its rows stop coming
+    monkeypatch.setattr(write, "PART", 1)  # the first part of the new release is complete when its rows stop coming
     release = RECIPE.run(TABLE)
     release.write(f"{base}/out/")
     before = names(base)
@@ -137,7 +137,7 @@ def test_nothing_is_left_when_rows_stop_coming(base) -> None:
 def test_a_writer_that_was_killed_leaves_nothing_under_the_name(base, monkeypatch) -> None:
     if base.startswith("memory"):
         pytest.skip("the memory of a process goes with it")
-    monkeypatch.setattr(output, "PART", 1)
+    monkeypatch.setattr(write, "PART", 1)
     for name in ("out/", "a.parquet"):
         if "://" not in base:
             os.makedirs(base, exist_ok=True)
@@ -215,10 +215,10 @@ def test_packed_files_are_real_ones(tmp_path) -> None:
 def test_strange_folders_are_refused_before_any_work(tmp_path) -> None:
     for name in ("out/*.xlsx", "out/*/x.csv", "out/part-?.csv", "out/*.orc"):
         with pytest.raises(UsageError, match="a folder is written as"):
-            output.check_output(f"{tmp_path}/{name}")
+            write.check_output(f"{tmp_path}/{name}")
     (tmp_path / "file").touch()
     with pytest.raises(FileError, match="is there already"):
-        output.check_output(f"{tmp_path}/file/")
+        write.check_output(f"{tmp_path}/file/")
 
 
 def test_lists_and_structures_pass_through_and_are_looked_at(tmp_path) -> None:

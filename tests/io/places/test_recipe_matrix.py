@@ -28,10 +28,10 @@ from tests.io.places.recipe_matrix import (
     report_facts,
 )
 
-from oboro.io.files import read
-from oboro.io.places.place_names import DATABASES
-from oboro.io.places.stored.table_files import ENDINGS
-from oboro.table.unencoded_columns import UnreadColumn
+from oboro.data.column import UnreadColumn
+from oboro.io.places.files import ENDINGS
+from oboro.io.places.place import DATABASES
+from oboro.io.read import read
 from oboro.techniques import TECHNIQUES
 
 THOROUGH = os.environ.get("OBORO_EXAMPLES") == "thorough"

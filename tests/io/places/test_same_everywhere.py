@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import oboro
-from oboro.io.output import write_blocks
-from oboro.io.places.place_names import as_place
+from oboro.io.places.place import as_place
+from oboro.io.write import write_blocks
 
 ROW = st.tuples(st.integers(20, 60), st.sampled_from(["東京", "Kyōto", "", None]), st.sampled_from([0.5, 1.5, None]))
 RECIPE = oboro.Recipe(

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from oboro.errors import FileError, UsageError
-from oboro.io.files import read
-from oboro.io.places.file_systems import file_system
-from oboro.io.places.place_names import as_place
+from oboro.io.places.files import file_system
+from oboro.io.places.place import as_place
+from oboro.io.read import read
 
 ROWS = {"age": [31, 32, None], "name": ["あ", "b", "c"]}
 

@@ -1,1 +1,1 @@
-"""Where tables are: files, folders, object stores, databases, and objects of other libraries."""
+"""Data sources and sinks: files, object stores, databases, lakes and batches."""

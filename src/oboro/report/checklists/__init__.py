@@ -1,1 +1,1 @@
-"""What laws, opinions and standards ask for, filled in where the software can know."""
+"""Checklists of laws and standards, filled in from a report."""

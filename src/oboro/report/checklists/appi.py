@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oboro.measure.exposure.value_rarity import RareValues
-from oboro.report.checklists.known_release import KnownRelease, item, listed
+from oboro.measures.exposure import RareValues
+from oboro.report.checklists.base import KnownRelease, item, listed
 from oboro.report.facts import CheckItem, Checklist, CheckState
-from oboro.report.sections.exposure_section import secrets_said, standing_alone
+from oboro.report.sections.exposure import secrets_said, standing_alone
 from oboro.text import Message
 
 __all__ = ["appi", "publication"]
+
 
 DIRECT = ("name", "email", "phone", "card", "ssn", "account", "photo", "plate", "vehicle")
 CODES = (

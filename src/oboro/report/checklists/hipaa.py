@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oboro.measure.identifying.identifier_forms import RESTRICTED_ZIPS
-from oboro.report.checklists.known_release import KnownRelease, item, listed
+from oboro.disclosure.identifiers import RESTRICTED_ZIPS
+from oboro.report.checklists.base import KnownRelease, item, listed
 from oboro.report.facts import CheckItem, Checklist, CheckState
-from oboro.report.sections.exposure_section import standing_alone
+from oboro.report.sections.exposure import standing_alone
 from oboro.text import Message
 
 __all__ = ["SAFE_HARBOR", "hipaa"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oboro.report.checklists.known_release import KnownRelease, item
+from oboro.report.checklists.base import KnownRelease, item
 from oboro.report.facts import CheckItem, Checklist, trait
 from oboro.text import Message
 from oboro.verifier.verdict import K_ANONYMITY, L_DIVERSITY, T_CLOSENESS
 
 __all__ = ["iso20889"]
+
 
 MODELS = (  # the standard's names, and the models that bear them
     ("k_anonymity", K_ANONYMITY),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oboro.attacks.rates import Attack
-from oboro.report.checklists.known_release import KnownRelease, item
+from oboro.attacks.base import Attack
+from oboro.report.checklists.base import KnownRelease, item
 from oboro.report.facts import CheckItem, Checklist
-from oboro.report.sections.attacks_section import too_few_said
-from oboro.report.sections.exposure_section import secrets_said, standing_alone
-from oboro.table.traits import Opinion
+from oboro.report.sections.attacks import too_few_said
+from oboro.report.sections.exposure import secrets_said, standing_alone
+from oboro.schema import Opinion
 from oboro.text import Message
 from oboro.verifier.verdict import L_DIVERSITY
 
 __all__ = ["wp216"]
+
 
 QUESTIONS = (("singling out", "singling_out"), ("linkability", "linkability"), ("inference", "inference"))
 # The opinion's table of strengths and weaknesses, by the trait of the techniques that a row judges.

@@ -1,1 +1,1 @@
-"""The sections of a report, each made from facts."""
+"""Sections of the report, one concept a file."""

@@ -1,1 +1,1 @@
-"""k-anonymity of a stream without delay."""
+"""Delay-free stream anonymization: each record is decided when it arrives."""

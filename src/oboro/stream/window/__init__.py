@@ -1,1 +1,1 @@
-"""Microaggregation of a stream in a window, with a bounded delay."""
+"""Windowed stream microaggregation."""

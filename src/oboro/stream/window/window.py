@@ -2,34 +2,213 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import secrets
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
+from oboro.algorithms.neighbours.index import Kind, SearchPlan
+from oboro.data.frames import Frame
+from oboro.data.parameters import at_the_door
 from oboro.errors import ColumnError, FileError, InputError
-from oboro.stream.anonymizer import BlockResult, Closing, JsonBlock, Record
-from oboro.stream.record_fields import wrong_fields
-from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
-from oboro.stream.window.kernels.window_steps import HEAD, TAIL, WAITING, Outgoing
-from oboro.stream.window.saved_window import check_window
-from oboro.stream.window.value_codes import ValueCodes
-from oboro.stream.window.window_engine import EngineSpec, WindowEngine
-from oboro.stream.window.window_settings import WindowSettings
-from oboro.system.steady_clock import SteadyClock
-from oboro.table.frames import Frame
-from oboro.table.parameters.at_the_door import at_the_door
-from oboro.table.values import reads_as_no_secret, tells_nothing
+from oboro.notations.kinds import reads_as_no_secret, tells_nothing
+from oboro.stream.anonymizer import (
+    BlockResult,
+    Closing,
+    JsonBlock,
+    Record,
+    StreamSettings,
+    moment,
+    read_snapshot,
+    require,
+    restoring,
+    same_form,
+    within,
+    write_snapshot,
+)
+from oboro.stream.records import wrong_fields
+from oboro.stream.window.engine import EngineSpec, ValueCodes, WindowEngine
+from oboro.stream.window.kernels import (
+    DRAWN,
+    DUE,
+    EMPTY,
+    ENTRY,
+    HEAD,
+    REFILLS,
+    TAIL,
+    WAITERS,
+    WAITING,
+    WITHHELD,
+    Outgoing,
+)
+from oboro.system.process import SteadyClock
 from oboro.text import Message
 
-__all__ = ["Window"]
+__all__ = ["Window", "WindowSettings", "check_window"]
+
+
+# Saved window ---------------------------------------------------------------------------------------------------------
+# Whether a saved window can be one: kernels follow the numbers in it without looking where they lead.
+
+
+MAX_NUMBER = 1 << 60
+
+
+def check_window(
+    arrays: Mapping[str, np.ndarray], engine: WindowEngine, traits: Sequence[int], demands: Sequence[int]
+) -> None:
+    """Raise `ValueError` unless the engine may go on from these arrays. `traits`, `demands`: how many values of each are known."""
+    for name, like in engine.dump().items():
+        if not name.startswith("anchor_"):
+            same_form(arrays[name], like)
+    held = _check_marks(arrays["marks"], engine)
+    _check_slots(arrays, engine, held)
+    for name in ("buffer", "cache"):
+        taken = arrays[f"{name}_number"] >= 0
+        require(within(arrays[f"{name}_traits"][taken], 0, np.array(traits, dtype=np.int64)))
+        require(within(arrays[f"{name}_lacking"], 0, 2) and within(arrays[f"{name}_alive"], 0, 2))
+        require(not np.any(arrays[f"{name}_alive"][~taken]))
+    require(within(arrays["demands"][held % engine.spec.window], -1, np.array(demands, dtype=np.int64)))
+    require(within(arrays["count"], 0, MAX_NUMBER))
+    require(np.isfinite(arrays["centre"]).all() and np.isfinite(arrays["factor"]).all())
+    _check_anchors(arrays["anchor_places"], arrays["anchor_radii"], engine)
+
+
+def _check_marks(marks: np.ndarray, engine: WindowEngine) -> np.ndarray:
+    """The numbers of the records that are held."""
+    require(within(marks, 0, MAX_NUMBER))
+    require(marks[HEAD] <= marks[TAIL] <= marks[HEAD] + engine.spec.window and marks[DRAWN] <= engine.state.chance.size)
+    require(marks[REFILLS] < 1 << 60 and (marks[DUE] == 0 or marks[DUE] <= marks[TAIL] + engine.spec.window))
+    return np.arange(marks[HEAD], marks[TAIL])
+
+
+def _check_slots(arrays: Mapping[str, np.ndarray], engine: WindowEngine, held: np.ndarray) -> None:
+    """A slot is empty or has the record of its number; who waits can be found."""
+    status, number, marks = arrays["status"], arrays["buffer_number"], arrays["marks"]
+    expected = np.full(engine.spec.window, -1, dtype=np.int64)
+    expected[held % engine.spec.window] = held
+    require(within(status, EMPTY, WITHHELD + 1) and np.array_equal(number, expected))
+    require(np.array_equal(status != EMPTY, number >= 0))
+    waiting = status == WAITING
+    require(np.array_equal(arrays["buffer_alive"].astype(bool), waiting) and waiting.sum() == marks[WAITERS])
+    entry, cache = arrays["cache_number"], engine.spec.cache
+    published = entry[entry >= 0]
+    require(
+        within(entry, -1, int(marks[ENTRY])) and np.array_equal(np.flatnonzero(entry >= 0), np.sort(published % cache))
+    )
+
+
+def _check_anchors(places: np.ndarray, radii: np.ndarray, engine: WindowEngine) -> None:
+    plan = engine.spec.plan
+    require(places.dtype == radii.dtype == np.float64 and places.ndim == radii.ndim == 2)
+    if places.shape[1]:
+        all_of_them = plan.sets * plan.anchors
+        require(places.shape == (engine.spec.numbers, all_of_them) and radii.shape == (plan.base - 1, all_of_them))
+
+
+# Window settings ------------------------------------------------------------------------------------------------------
+# The parameters of a window: declared once, checked when it is made.
+
+
+class WindowSettings(StreamSettings):
+    """The parameters of `Window`."""
+
+    attributes: list[str] = Field(min_length=1)
+    """The quasi-identifiers: what is released is anonymous over them. Numbers, unless they stand in `categories`."""
+    k: int = Field(ge=2)
+    """Every released combination of the attributes occurs at least k times."""
+    window: int = Field(default=10_000, ge=2, le=10_000_000)
+    """How many records are held at most; a record waits for at most one fewer."""
+    index: Kind = "auto"
+    """How neighbours are found: auto (exact, for many heads at once), exhaustive, fdh or fdhq."""
+    group: Literal["grow", "paper"] = "grow"
+    """Whether the next member is nearest to the centre of the group so far, or to its head."""
+    categories: list[str] = Field([])
+    """Attributes that are no numbers: the most frequent value of the group is released."""
+    l_diversity: dict[str, int] = Field({}, max_length=1)
+    """A sensitive attribute and how many different values of it a group must have; it is released as it is."""
+    keep: list[str] = Field([])
+    """Further fields that are released as they are."""
+    drop: list[str] = Field([])
+    """Further fields that are taken and not released."""
+    unnamed: Literal["error", "drop"] = "error"
+    """Whether a record with fields that are not named is refused, or taken without them."""
+    person: str | None = None
+    """The field that says whose record it is; a group then has k people, not k records. It is not released."""
+    weights: dict[str, float] = Field({})
+    """How much an attribute counts in a distance against another one (1 if not said)."""
+    scaling: Literal["learned", "none"] | dict[str, float] = "learned"
+    """Numbers are divided by their standard deviation in the window (learned), by nothing, or by what is given."""
+    max_delay: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Seconds after which a record is released even if the window is not full."""
+    cache: int | None = Field(default=None, ge=1)
+    """How many published centroids are remembered, which later records may join; as many as the window if not said."""
+    anchors: int | None = Field(default=None, ge=1, le=20)
+    """fdh, fdhq: anchors in a set; so many that a region has about ten records if not said."""
+    sets: int | None = Field(default=None, ge=1, le=1000)
+    """fdh, fdhq: sets of anchors (MA-); 100 if not said."""
+    split: list[float] | None = None
+    """fdhq: how the radii of an anchor part the data, such as [22, 28, 28, 22]; quarters if not said."""
+    p: int | None = Field(default=None, ge=1)
+    """fdh, fdhq: a search looks at 2pk candidates or more; 2 if not said."""
+    batch: int | None = Field(default=None, ge=1, le=65_536)
+    """auto: how many heads are searched at once (128). Fewer shorten the longest pause and cost time over all."""
+    order: Literal["exchanged", "kept"] = "exchanged"
+    """exchanged: members of a new group leave their other fields in each other's places, by chance; kept: each in its own."""
+    seed: int | None = Field(default=None, ge=0)
+    """Repeats where anchors are and how places are exchanged. For tests: whoever has it can undo the exchange."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self.require_named_once()
+        scaled = self.scaling if isinstance(self.scaling, dict) else {}
+        for what, names, known in (
+            ("categories", self.categories, self.attributes),
+            ("weights", self.weights, self.attributes),
+            ("scaling", scaled, self.numbers),
+        ):
+            if unknown := [name for name in names if name not in known]:
+                raise ValueError(Message("error_stream.not_among", what=what, unknown=unknown, known=list(known)))
+        for what, values in (("weights", self.weights), ("scaling", scaled)):
+            if bad := [name for name, value in values.items() if not 0 < value < 1e100]:
+                raise ValueError(Message("error_stream.positive", what=what, bad=bad))
+        if bad := [name for name, least in self.l_diversity.items() if not 2 <= least <= self.k]:
+            raise ValueError(Message("error_stream.window_l", bad=bad, k=self.k))
+        if self.window < 2 * self.k - 1:
+            raise ValueError(Message("error_stream.window_size", least=2 * self.k - 1, window=self.window))
+        if self.p is not None and self.index not in ("fdh", "fdhq"):
+            raise ValueError(Message("error_stream.idle_p", index=self.index))
+        return self
+
+    @property
+    def plan(self) -> SearchPlan:
+        """The index."""
+        return SearchPlan.of(
+            self.index, anchors=self.anchors, sets=self.sets, split=self.split, batch=self.batch, window=self.window
+        )
+
+    @property
+    def numbers(self) -> list[str]:
+        """The attributes that are numbers."""
+        return [name for name in self.attributes if name not in self.categories]
+
+    def fingerprint(self) -> str:
+        """What must not change between a snapshot and its continuation, as text."""
+        text = self.model_dump_json(exclude={"batch"})
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+# Window ---------------------------------------------------------------------------------------------------------------
+
 
 FORMAT = 2  # 1 had no exchanged places
-MOST = 8192  # records that are taken in one go
+MAX_BLOCK = 8192  # records that are taken in one go
 
 
 class Window(Closing):
@@ -47,7 +226,7 @@ class Window(Closing):
     records have come, or after `max_delay` seconds if k records are there or a centroid was published; with exchanged places a
     record's own fields leave within twice that. Whoever can never be released
     with the promise kept (fewer than k records in all) is not released; see `withheld`. Checked by:
-    `oboro.verifier.window_check`; tests/stream/test_window.py, against a transcription of the paper. See docs/guarantees/window.md.
+    `oboro.verifier.stream`; tests/stream/test_window.py, against a transcription of the paper. See docs/guarantees/window.md.
 
     Memory: bounded by the window and the cache. Cost of a record: O(window · d) multiplications shared over a group (`auto`).
 
@@ -154,9 +333,9 @@ class Window(Closing):
         found: list[dict[str, Any]] = []
         while len(self._withheld) > self.settings.window:
             self._withheld.popleft()
-        for start in range(0, max(len(rows), 1), MOST):
-            part = rows[start : start + MOST]
-            found += self._some(part, now, ending and start + MOST >= len(rows))
+        for start in range(0, max(len(rows), 1), MAX_BLOCK):
+            part = rows[start : start + MAX_BLOCK]
+            found += self._some(part, now, ending and start + MAX_BLOCK >= len(rows))
         self._due = self._next_due(now)
         return found
 
@@ -205,7 +384,7 @@ class Window(Closing):
     def _forget_values(self) -> None:
         """Categories, secrets and people that nobody in the window or the cache has any more are forgotten."""
         state = self.engine.state
-        room = 2 * (self.settings.window + self.engine.spec.cache) + MOST
+        room = 2 * (self.settings.window + self.engine.spec.cache) + MAX_BLOCK
         if any(len(codes) > room for codes in self._categories):
             for j, codes in enumerate(self._categories):
                 codes.renumber([state.buffer.at.traits[:, j], state.cache.at.traits[:, j]])

@@ -1,0 +1,1 @@
+"""Algorithms that form equivalence classes: lattice search, partitioning, microaggregation, k-concealment."""

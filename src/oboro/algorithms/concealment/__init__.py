@@ -1,0 +1,1 @@
+"""k-concealment: choose the generalization of each record so that k perfect matchings stay possible."""

@@ -1,0 +1,1 @@
+"""Kernels of the lattice search: arrays in, arrays out."""

@@ -1,0 +1,1 @@
+"""Nearest-neighbour search over a changing set of records (FDH, FDHQ, exhaustive)."""

@@ -1,0 +1,1 @@
+"""Local recoding: partition the records into equivalence classes (Mondrian, top-down, density)."""

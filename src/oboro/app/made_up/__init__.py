@@ -1,1 +1,0 @@
-"""Commands that make up tables: to try things out, and to measure with."""

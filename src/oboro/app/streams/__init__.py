@@ -1,1 +1,0 @@
-"""The command `oboro stream`: from file to file, and between brokers."""

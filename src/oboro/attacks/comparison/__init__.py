@@ -1,1 +1,0 @@
-"""People and released records as an attacker compares them."""

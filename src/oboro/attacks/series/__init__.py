@@ -1,1 +1,0 @@
-"""Attacks by somebody who has several releases of the same people: intersection and difference."""

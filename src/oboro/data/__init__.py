@@ -1,0 +1,1 @@
+"""Tables as dictionary-encoded columns, equivalence classes, and frames of other libraries."""

@@ -1,1 +1,0 @@
-"""Who stands with whom: the deciding side."""

@@ -1,1 +1,0 @@
-"""One line of numbers, cut into intervals: Hansen–Mukherjee and histograms by AIC and BIC."""

@@ -1,1 +1,0 @@
-"""Optimal global recoding: the search over the generalization lattice."""

@@ -1,1 +1,0 @@
-"""The search where nobody may be suppressed: a node holds with everything coarser, or fails with everything finer."""

@@ -1,1 +1,0 @@
-"""Columns of labels that lie side by side: counting many tuples at a time."""

@@ -1,1 +1,0 @@
-"""Nodes judged where one bad class is enough to fail."""

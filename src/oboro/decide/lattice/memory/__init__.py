@@ -1,1 +1,0 @@
-"""What looks at nodes saw, kept for the next question."""

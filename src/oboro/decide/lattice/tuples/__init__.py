@@ -1,1 +1,0 @@
-"""Distinct combinations of codes, from which nodes are read, and their digits."""

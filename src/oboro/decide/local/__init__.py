@@ -1,1 +1,0 @@
-"""Groups of similar records for local recoding: Mondrian, top-down, cells of a histogram."""

@@ -1,1 +1,0 @@
-"""Small groups of similar records: MDAV, V-MDAV, groups of fixed size."""

@@ -1,1 +1,0 @@
-"""Compiled loops over a live set of points."""

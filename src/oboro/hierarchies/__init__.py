@@ -1,0 +1,1 @@
+"""Generalization hierarchies: how values become coarser, level by level."""

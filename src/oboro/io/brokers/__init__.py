@@ -1,1 +1,0 @@
-"""Brokers that streams come from and go to: one file for each, over its own client."""

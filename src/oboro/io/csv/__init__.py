@@ -1,1 +1,0 @@
-"""CSV in and out: read, write, copy what no step touched."""

@@ -1,1 +1,0 @@
-"""Parquet in and out, with text as the dictionaries that it is."""

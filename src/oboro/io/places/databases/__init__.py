@@ -1,1 +1,0 @@
-"""Tables in databases, through ADBC."""

@@ -1,1 +1,0 @@
-"""Tables in files: folders, patterns, objects of stores."""

@@ -1,1 +1,0 @@
-"""Tables larger than memory, written in a new order: rows are dealt to buckets, and one bucket after the other is written."""

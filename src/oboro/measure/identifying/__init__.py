@@ -1,1 +1,0 @@
-"""What identifiers look like, and which columns hold them."""

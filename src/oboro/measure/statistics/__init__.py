@@ -1,1 +1,0 @@
-"""How much a release resembles the original as a source of statistics."""

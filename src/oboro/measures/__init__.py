@@ -1,0 +1,1 @@
+"""Measures of risk, exposure, information loss and utility."""

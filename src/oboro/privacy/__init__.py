@@ -1,0 +1,1 @@
+"""Declarations of privacy models: parameters and words, without tables."""

@@ -1,0 +1,84 @@
+"""What a release is worth to its publisher, and an attack to whoever tries one.
+
+Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly and Malin, "A game theoretic framework for analyzing
+re-identification risk" (PLOS ONE 2015): a record earns the publisher its benefit, less what its labels lost of it; it
+costs them their loss, where it is recognised. Whoever attacks a record gains where they recognise it and pays a cost
+in any case. They attack where that pays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from oboro.data.parameters import Parameters
+
+__all__ = ["Market", "Profitability"]
+
+
+@dataclass(frozen=True)
+class Market:
+    """Amounts of money, for each record."""
+
+    benefit: float
+    loss: float
+    gain: float
+    cost: float
+    journalist: bool = False
+    """Whether an attacker has to find the record among the people of the population, not among those of the table."""
+
+    def payout(self, lost: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        """What the publisher earns with a record that lost a share of its detail and is recognised with a probability."""
+        attacked = self.gain * chance > self.cost
+        return np.asarray(self.benefit * (1 - lost) - np.where(attacked, self.loss * chance, 0.0))
+
+    @property
+    def least_unattacked(self) -> int:
+        """How many people a record must be among so that an attack does not pay off.
+
+        >>> Market(300, 1000, 500, 4).least_unattacked, Market(300, 1000, 500, 100).least_unattacked
+        (126, 6)
+        """
+        return floor(self.gain / self.cost) + 1 if self.cost > 0 else 1 << 62 if self.gain > 0 else 1
+
+    @property
+    def least_suppressed(self) -> int:
+        """How many suppressed records there must be so that they cost the publisher nothing: they earn nothing either."""
+        if self.loss == 0 or self.gain == 0:
+            return 1
+        return max(1, ceil(self.gain / self.cost)) if self.cost > 0 else 1 << 62
+
+
+# Profitability --------------------------------------------------------------------------------------------------------
+# What a record is worth to its publisher and to an attacker: as it stands in a recipe.
+
+
+class Profitability(Parameters):
+    """What a record is worth to its publisher and to an attacker, as amounts of money (Wan et al. 2015)."""
+
+    benefit: float = Field(gt=0, allow_inf_nan=False)
+    """What the publisher earns with a record that lost nothing."""
+    loss: float = Field(ge=0, allow_inf_nan=False)
+    """What it costs the publisher when somebody is recognised."""
+    gain: float = Field(ge=0, allow_inf_nan=False)
+    """What an attacker gains by recognising somebody."""
+    cost: float = Field(gt=0, allow_inf_nan=False)
+    """What an attack on a record costs the attacker."""
+    attacker: Literal["prosecutor", "journalist"] = "prosecutor"
+    """prosecutor: knows who is in the table; journalist: looks among the people of the `population`."""
+    attacks: Literal["allowed", "none"] = "allowed"
+    """allowed: every class must earn its publisher something, attacks included; none: no attack may pay off."""
+
+    def market(self) -> Market:
+        """The same for whoever decides."""
+
+        return Market(self.benefit, self.loss, self.gain, self.cost, self.attacker == "journalist")
+
+    @property
+    def least(self) -> int:
+        """How many people a record must be among so that no attack pays off; 1 where attacks are allowed."""
+        return self.market().least_unattacked if self.attacks == "none" else 1

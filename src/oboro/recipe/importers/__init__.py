@@ -1,0 +1,1 @@
+"""Recipes from projects and scripts of other tools."""

@@ -1,1 +1,0 @@
-"""A recipe as a service between brokers: its settings, and how it is put together."""

@@ -1,1 +1,0 @@
-"""Facts into one page: blocks, pictures and the template."""

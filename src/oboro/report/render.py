@@ -1,0 +1,145 @@
+"""Facts into HTML: one page that loads nothing, or a small part of it for notebooks."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from importlib.resources import files
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from oboro._lazy import bring
+from oboro.report.assessment import series_section
+from oboro.report.page import Section
+from oboro.report.sections.attacks import attacks
+from oboro.report.sections.columns import released_columns
+from oboro.report.sections.evidence import checklist_sections, counting, evidence, recipe, signature, warnings
+from oboro.report.sections.exposure import exposure_section, last_look_section, uniqueness
+from oboro.report.sections.guarantees import promises
+from oboro.report.sections.method import solutions, steps
+from oboro.report.sections.overview import Banner, banner, glance
+from oboro.report.sections.risk import reidentification_risk
+from oboro.report.sections.stream import stream_timeline
+from oboro.report.sections.utility import associations, losses, statistics
+from oboro.text import Message, say
+
+if TYPE_CHECKING:
+    from oboro.report.report import Report
+
+__all__ = ["first_sections", "render", "render_compact", "render_sections", "sections", "subtitle"]
+
+
+# Contents -------------------------------------------------------------------------------------------------------------
+# All sections of a report, in order. A new section is one more entry in `SECTIONS`.
+
+
+SECTIONS = (
+    glance,
+    promises,
+    warnings,
+    exposure_section,
+    last_look_section,
+    reidentification_risk,
+    attacks,
+    series_section,
+    uniqueness,
+    solutions,
+    losses,
+    statistics,
+    associations,
+    released_columns,
+    stream_timeline,
+    steps,
+)
+RECORD = (counting, evidence, recipe, signature)
+
+
+def sections(report: Report) -> list[Section]:
+    """Everything there is to say, in order; a function that has nothing to say makes no section."""
+    made = [section for make in SECTIONS if (section := make(report)) is not None]
+    last = [section for make in RECORD if (section := make(report)) is not None]
+    return [*made, *checklist_sections(report), *last]
+
+
+def first_sections(report: Report) -> list[Section]:
+    """The main figures and the promises, for a small view."""
+    return [glance(report), promises(report)]
+
+
+def subtitle(report: Report) -> Message:
+    """How much came in and went out; of a public report what went out."""
+    table = report.table
+    if report.public:
+        return Message("report.page.subtitle_public", rows=table.rows_after, columns=table.columns_after)
+    return Message(
+        "report.page.subtitle",
+        rows_before=table.rows_before,
+        rows_after=table.rows_after,
+        columns_before=table.columns_before,
+        columns_after=table.columns_after,
+    )
+
+
+# Html -----------------------------------------------------------------------------------------------------------------
+
+
+LONG_WORD = 24  # letters
+WORDS = ("title", "table", "sections", "before", "after", "made_by", "no_advice")  # of the template itself
+
+
+def render(report: Report) -> str:
+    """The whole page."""
+    return _page(report, sections(report), compact=False)
+
+
+def render_compact(report: Report) -> str:
+    """The verdict, the main figures and the promises, to stand inside another page."""
+    return _page(report, first_sections(report), compact=True)
+
+
+def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
+    """All words are said here, in the reader's language."""
+    lang = report.lang
+    page = _template().render(
+        report=report,
+        banner=say(banner(report), lang),
+        subtitle=say(subtitle(report), lang),
+        sections=[say(one, lang) for one in shown],
+        compact=compact,
+        lang=lang,
+        words={name: Message(f"report.page.{name}").say(lang) for name in WORDS},
+        said=partial(say, lang=lang),
+    )
+    return str(page)
+
+
+def render_sections(shown: list[Section], head: Banner, line: Message, lang: str, title: Message) -> str:
+    """A page of other sections than a report's."""
+    words = {name: Message(f"report.page.{name}").say(lang) for name in WORDS} | {"title": title.say(lang)}
+    page = _template().render(
+        report=SimpleNamespace(versions={}),
+        banner=say(head, lang),
+        subtitle=line.say(lang),
+        sections=[say(one, lang) for one in shown],
+        compact=False,
+        lang=lang,
+        words=words,
+        said=partial(say, lang=lang),
+    )
+    return str(page)
+
+
+@cache
+def _template() -> Any:
+    """Everything that is put into the template is escaped there, once, except pictures: they come escaped."""
+    jinja2 = bring("jinja2")
+    source = files("oboro.report").joinpath("report.html.jinja").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["long"] = _has_long_word
+    return environment.from_string(source)
+
+
+def _has_long_word(text: str) -> bool:
+    """Whether a text may have to be broken inside a word to fit its column; Japanese breaks anywhere."""
+    return max((len(word) for word in text.split() if word.isascii()), default=0) > LONG_WORD

@@ -1,1 +1,0 @@
-"""The first screen: the verdict, short answers, and the figures that matter most."""

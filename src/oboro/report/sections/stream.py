@@ -1,0 +1,65 @@
+"""The section about a stream: how it went over time, and what it had counted at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oboro.report import charts
+from oboro.report.page import Block, Cell, Grid, Picture, Pictures, Section, Text
+from oboro.text import Message, number
+
+if TYPE_CHECKING:
+    from oboro.report.report import Report
+
+__all__ = ["stream_timeline"]
+
+
+TIMELINES = ("records_per_second", "latency_p99", "suppressed_cells", "loss")
+AT_THE_END = (
+    "records",
+    "released",
+    "withheld",
+    "held",
+    "suppressed_records",
+    "suppressed_cells",
+    "generalized_cells",
+    "groups",
+    "loss",
+    "dead_letters",
+    "in_doubt",
+    "seconds",
+    "records_per_second",
+    "latency_p50",
+    "latency_p99",
+)
+
+
+def _m(name: str) -> Message:
+    return Message(f"section.stream.{name}")
+
+
+def stream_timeline(report: Report) -> Section | None:
+    """How a stream went over time."""
+    if not report.stream:
+        return None
+    moments = [{**one, **_latency(one)} for one in report.stream]
+    drawn = [name for name in TIMELINES if len(moments) > 1 and all({name, "seconds"} <= one.keys() for one in moments)]
+    pictures = [_picture(name, moments) for name in drawn]
+    shown: Block = Pictures(pictures, legend=False) if pictures else Text(_m("one_moment"))
+    last = moments[-1]
+    rows = [
+        [Cell(_m(f"figures.{name}")), Cell(number(last[name]))] for name in AT_THE_END if last.get(name) is not None
+    ]
+    table = Grid([_m("at_the_end"), _m("value")], rows, frozenset({1}))
+    return Section("stream", _m("title"), [Text(_m("lead")), shown, table])
+
+
+def _latency(moment: Mapping[str, Any]) -> dict[str, float]:
+    return {f"latency_{name}": value for name, value in moment.get("latency_ms", {}).items()}
+
+
+def _picture(name: str, moments: list[dict[str, Any]]) -> Picture:
+    points = [{"seconds": one["seconds"], "value": one[name]} for one in moments]
+    return Picture(_m(f"figures.{name}"), partial(charts.timeline, points))

@@ -1,0 +1,215 @@
+"""Roles and attributes: what each column is to the people in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.folding import Fold, folded, merged_missing
+from oboro.data.parameters import Parameters, names_shown
+from oboro.errors import ColumnError, InputError, UsageError
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.hierarchies.spec import HierarchySpec
+from oboro.text import Message, Words
+
+__all__ = ["Attribute", "Opinion", "PrivacySpent", "Role", "Schema", "Traits"]
+
+
+class Role(StrEnum):
+    """What a column is to the person it speaks of."""
+
+    IDENTIFIER = "identifier"  # names the person: must be dropped or pseudonymized
+    QUASI = "quasi"  # known to others: together with its like it can single a person out
+    SENSITIVE = "sensitive"  # the secret
+    OTHER = "other"  # neither
+
+
+class Attribute(Parameters):
+    """What the recipe says of one column."""
+
+    role: Role = Field(default=Role.OTHER, description="identifier, quasi, sensitive or other")
+    hierarchy: HierarchySpec | None = Field(
+        default=None, description="how values become coarser; without one: the value, or *"
+    )
+    weight: float = Field(
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="how much losing detail here counts when solutions are compared",
+    )
+    fold: tuple[Fold, ...] = Field(
+        (),
+        description="which differences of writing do not make another secret or person: space, case, unicode (forms of a letter, "
+        "invisible ones), number (01, 1.0); for sensitive columns and the person, values are released as they are",
+    )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes of a table, with what is left of the hierarchies of columns that were already generalized."""
+
+    attributes: Mapping[str, Attribute]
+    folder: Path = Path(".")  # where relative paths of hierarchy files start
+    remaining: Mapping[str, Hierarchy] = field(default_factory=dict)
+    coming: Mapping[str, Future[Hierarchy | None]] = field(default_factory=dict, repr=False, compare=False)
+    """Hierarchies that are read while the table is: those of 500,000 addresses take a second or two."""
+    person: str | None = None
+    """The column that says whose a row is, also after it was dropped: people are counted then, not rows."""
+    # For the same column a hierarchy is built once.
+    _built: dict[str, tuple[Column, HierarchySpec | None, Hierarchy]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def named(self, role: Role) -> list[str]:
+        """The columns of one role, in the order of the recipe."""
+        return [name for name, attribute in self.attributes.items() if attribute.role is role]
+
+    @property
+    def quasi(self) -> list[str]:
+        """The quasi-identifiers."""
+        return self.named(Role.QUASI)
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The sensitive columns."""
+        return self.named(Role.SENSITIVE)
+
+    def fold(self, name: str | None) -> tuple[Fold, ...]:
+        """Which differences of writing do not count in a column."""
+        return self.attributes[name].fold if name is not None and name in self.attributes else ()
+
+    def secret(self, name: str, data: Dataset) -> Column:
+        """Return a sensitive column as its values are counted by the reader who merges the most.
+
+        Values that differ only in what is folded are one; so are those that some readers take for missing (`merged_missing`).
+        """
+        return self.secret_readings(name, data)[0]
+
+    def secret_readings(self, name: str, data: Dataset) -> list[Column]:
+        """Return a sensitive column as read by those who merge the most and, where it differs, by those who tell words apart."""
+        fold = self.fold(name)
+        merged = folded(merged_missing(data[name], fold), fold)
+        plain = folded(data[name], fold)
+        return [merged] if len(merged.values) == len(plain.values) else [merged, plain]
+
+    def chosen(self, names: list[str] | None, step: str) -> list[str]:
+        """The columns that a step takes for quasi-identifiers: those that it names, or all that have the role."""
+        names = self.quasi if names is None else names
+        if not names:
+            raise UsageError(Message("error_table.no_quasi", step=step))
+        if len(set(names)) < len(names):
+            raise UsageError(Message("error_table.quasi_twice", step=step, names=names))
+        return names
+
+    def hierarchy(self, name: str, column: Column) -> Hierarchy:
+        """The hierarchy of a column as it is now: the recipe's, or what an earlier generalization left of it."""
+        if name in self.remaining:
+            return self.remaining[name].bind(column)
+        spec = self.attributes[name].hierarchy if name in self.attributes else None
+        known = self._built.get(name)
+        if known is None or known[0] is not column or known[1] is not spec:
+            whole = self.coming[name].result() if name in self.coming else None
+            built = (spec or HierarchySpec()).build(name, column, self.folder) if whole is None else whole.bind(column)
+            known = column, spec, built
+            self._built[name] = known
+        return known[2]
+
+    def fitting_hierarchies(self, data: Dataset) -> dict[str, Hierarchy]:
+        """Return the hierarchies that fit these columns; one that needs an earlier step is left out."""
+        found = {}
+        for name in dict.fromkeys((*self.quasi, *self.remaining)):
+            with suppress(InputError):
+                found[name] = self.hierarchy(name, data[name])
+        return found
+
+    def with_labels_of_any_number(self) -> Schema:
+        """The schema with interval labels that do not depend on the values of the table, unless the recipe says which."""
+        specs = {name: one.hierarchy for name, one in self.attributes.items() if one.hierarchy is not None}
+        changed = {name: {"hierarchy": spec.of_any_number} for name, spec in specs.items()}
+        return replace(
+            self,
+            attributes={name: one.model_copy(update=changed.get(name)) for name, one in self.attributes.items()},
+        )
+
+    def without(self, names: Iterable[str]) -> Schema:
+        """The schema after columns were dropped."""
+        attributes, remaining = dict(self.attributes), dict(self.remaining)
+        for name in names:
+            attributes.pop(name, None)
+            remaining.pop(name, None)
+        return replace(self, attributes=attributes, remaining=remaining)
+
+    def with_role(self, name: str, role: Role) -> Schema:
+        """The schema with one column in another role (a pseudonym is no identifier any more)."""
+        changed = self.attributes.get(name, Attribute()).model_copy(update={"role": role})
+        return replace(self, attributes={**self.attributes, name: changed})
+
+    def with_remaining(self, name: str, hierarchy: Hierarchy) -> Schema:
+        """The schema after a column was generalized: what is left of its hierarchy."""
+        return replace(self, remaining={**self.remaining, name: hierarchy})
+
+    def require(self, data: Dataset, names: Iterable[str], what: Words) -> None:
+        """Raise a `ColumnError` that says `what` asked for a column that is not there."""
+        names = list(names)
+        if not data.columns.keys() >= set(names):
+            unknown = [name for name in names if name not in data]
+            raise ColumnError(
+                Message(
+                    "error_table.step_column",
+                    what=what,
+                    unknown=unknown,
+                    columns=names_shown(data, [*names, *self.attributes]),
+                )
+            )
+
+
+# Traits ---------------------------------------------------------------------------------------------------------------
+# What a step is, for whoever judges a release without knowing how steps work.
+
+
+Opinion = Literal["pseudonymisation", "noise", "aggregation"]
+
+
+@dataclass(frozen=True)
+class PrivacySpent:
+    """What a step takes of a budget of differential privacy: two tables that differ in one unit are told apart with ε and δ."""
+
+    unit: Literal["record", "value"]
+    """record: somebody's record is in the table or not; value: a record has one value of a column or another."""
+    epsilon: float
+    delta: float = 0.0
+    columns: tuple[str, ...] = ()
+    """The columns that it speaks of; none: all that are released."""
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a technique says of itself. A report asks these and knows no technique by its name."""
+
+    iso: Words
+    """What ISO/IEC 20889 calls it."""
+    random: bool = False
+    """Whether values are drawn, disturbed or moved to other records by chance."""
+    coarser: bool = False
+    """Whether unusual values become coarser, or are left out."""
+    reorders: bool = False
+    """Whether the records lose the order of the original."""
+    moves_records: bool = False
+    """Whether the n-th record may afterwards be another person's."""
+    by_construction: Words | None = None
+    """What it promises by the way in which it works, and what nobody can see in the released table."""
+    bounds_linkage: bool = False
+    """Whether that promise is that nobody is linked to a record with more than 1/k certainty, k being a fact of the step."""
+    spends: tuple[PrivacySpent, ...] = ()
+    """What it takes of a budget of differential privacy; nothing: it is not differentially private."""
+    opinion: Opinion | None = None
+    """Which row of the table in WP216 (Article 29 Working Party, Opinion 05/2014) judges it."""

@@ -1,0 +1,1 @@
+"""Streams as services between message brokers."""

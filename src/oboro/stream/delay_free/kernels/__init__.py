@@ -1,1 +1,0 @@
-"""Compiled loops over what a stream remembers."""

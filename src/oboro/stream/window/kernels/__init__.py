@@ -1,1 +1,0 @@
-"""Compiled loops of the window."""

@@ -1,1 +1,0 @@
-"""What the data is: values, columns, hierarchies, roles, groups."""

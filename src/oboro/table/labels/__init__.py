@@ -1,1 +1,0 @@
-"""What a released label stands for among the original values of its column."""

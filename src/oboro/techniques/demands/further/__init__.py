@@ -1,1 +1,0 @@
-"""Demands that few recipes make: loaded when one does."""

@@ -1,0 +1,564 @@
+"""Everything beyond k that a step can demand of the classes that it makes: as it stands in a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import compress
+from math import ceil
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from oboro._lazy import loaded_later
+from oboro.algorithms.lattice.constraints import Rule, diversity_rule
+from oboro.algorithms.lattice.losses import Aggregate, Loss, LossName, loss_of
+from oboro.algorithms.lattice.problem import Problem
+from oboro.data.column import Column
+from oboro.data.dataset import Dataset
+from oboro.data.folding import Fold
+from oboro.data.parameters import Parameters
+from oboro.errors import PromiseError, UsageError
+from oboro.hierarchies.hierarchy import Hierarchy
+from oboro.notations.kinds import STAR
+from oboro.privacy.risk import least_size
+from oboro.schema import Schema
+from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.population import PopulationTable
+from oboro.text import Message
+from oboro.verifier.identity import DistinctLDiversity, Model
+from oboro.verifier.promises import Promise
+
+if TYPE_CHECKING:
+    from oboro.algorithms.lattice.constraints import Population
+    from oboro.algorithms.lattice.losses import ClassEarnings
+    from oboro.algorithms.lattice.suppression import SizeLimit
+    from oboro.techniques.k_anonymize import KAnonymize
+    from oboro.techniques.level_limits import AllowedLevels, LevelLimits
+    from oboro.techniques.population import PopulationCodes
+
+__all__ = [
+    "AskedOfLevels",
+    "ClassDemands",
+    "Demand",
+    "Diversity",
+    "Share",
+    "WorthAsked",
+    "keeps_or_not",
+    "person_left",
+    "require_fitting",
+    "told_of_secrets",
+    "treated",
+]
+
+
+# Asked of levels ------------------------------------------------------------------------------------------------------
+# What a step that chooses levels is asked: what they must keep, and the problem of finding the best.
+
+
+@dataclass(frozen=True, eq=False)
+class AskedOfLevels:
+    """What a choice of levels must keep, and the problem of finding the best."""
+
+    promise: Promise
+    hierarchies: Mapping[str, Hierarchy]
+    """One for each column, in the order of the levels, with all its levels."""
+    limits: Mapping[str, LevelLimits]
+    """Which levels of some columns may be chosen."""
+    problem: Problem | None
+    """None where there are no records. It counts levels among those that are `allowed`."""
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns, in the order of the levels."""
+        return list(self.hierarchies)
+
+    @cached_property
+    def allowed(self) -> AllowedLevels:
+        """Among which levels the problem chooses; where nothing limits them, these are the levels of the hierarchies."""
+        from oboro.techniques.level_limits import AllowedLevels
+
+        return AllowedLevels.of(self.hierarchies, self.limits, self.promise.step)
+
+
+# Blind choice ---------------------------------------------------------------------------------------------------------
+# Levels and suppression that are chosen without a look at the secrets.
+#
+# Where the choice looks at secrets, it tells about them: a class of enough people that is suppressed is suppressed for
+# its secrets (minimality). Where it does not, every assignment of secrets that fits the released table leads to that
+# very table, so whoever knows the method learns nothing beyond it. The argument is in docs/guarantees/l-diversity.md.
+
+
+def keeps_or_not(outcome: Outcome, promise: Promise, person: Column | None, k: int) -> Outcome:
+    """The outcome where every demand holds on it; else a `PromiseError`. Nothing is mended: that would look at the secrets.
+
+    Whether it holds, the released table shows itself. So that it was released tells nothing more.
+    """
+    found = promise.verify(outcome.data, person)
+    if found.holds:
+        return outcome
+    broken = [one.message() for one in found.verdicts if not one.holds]
+    raise PromiseError(Message("error_technique.blind_broken", step=promise.step, verdicts=broken, k=k))
+
+
+def told_of_secrets(plan: Message, *, blind: bool, suppresses: bool) -> Message:
+    """The plan, and what the choice of levels and of suppressed records tells about secrets."""
+    said = "blind" if blind else "suppression_tells" if suppresses else "levels_tell"
+    return Message("text.sentences", said=[plan, Message(f"technique.k_anonymize.{said}")])
+
+
+# Models asked ---------------------------------------------------------------------------------------------------------
+# What a class must keep beyond its size: as it stands in a recipe, for the deciding side, and for the verifier.
+
+
+class Demand(Parameters):
+    """A demand on one sensitive column."""
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether the demand needs the sensitive column's hierarchy (`tree`)."""
+        return False
+
+    @property
+    def of_every_reading(self) -> bool:
+        """Whether a reader who tells more values apart may see it broken where one who merges them does not."""
+        return False
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """What the verifier is to check."""
+        raise NotImplementedError
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """What the search decides by."""
+        raise NotImplementedError
+
+    def folding(self, column: Column, folds: Collection[Fold]) -> Demand:
+        """The same of a column whose values were folded: a value that it names is spelled as there."""
+        return self
+
+    def plan(self, sensitive: str) -> Message:
+        """What every class must keep."""
+        raise NotImplementedError
+
+
+class Diversity(Demand):
+    """How diverse a sensitive attribute must be within each class."""
+
+    l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741  (the literature's letter)
+    """distinct: the least number of different values; entropy: the entropy is at least log l; recursive: the l of (c,
+    l)-diversity."""
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    """Which l-diversity: distinct, entropy or recursive."""
+    c: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """recursive: the most frequent value must occur less than c times as often as the l-th most frequent and all
+    rarer ones together."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Diversity:
+        if (self.kind == "recursive") != (self.c is not None):
+            raise ValueError(Message("error_technique.recursive_c"))
+        if self.kind != "entropy" and self.l != int(self.l):
+            raise ValueError(Message("error_technique.whole_l", kind=self.kind))
+        return self
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """Distinct, entropy or recursive l-diversity."""
+        if self.kind == "distinct":
+            return DistinctLDiversity(sensitive=sensitive, l=int(self.l))
+        from oboro.verifier.attribute import EntropyLDiversity, RecursiveLDiversity
+
+        if self.c is None:
+            return EntropyLDiversity(sensitive=sensitive, l=self.l)
+        return RecursiveLDiversity(sensitive=sensitive, c=self.c, l=int(self.l))
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """Distinct, entropy or recursive l-diversity."""
+        return diversity_rule(sensitive, column, l=self.l, kind=self.kind, c=self.c or 1.0)
+
+    def plan(self, sensitive: str) -> Message:
+        """How diverse every class must be."""
+        if self.kind == "recursive":
+            return Message("technique.demand.recursive", sensitive=sensitive, c=self.c, l=self.l)
+        if self.kind == "entropy":
+            return Message("technique.demand.entropy", sensitive=sensitive, l=self.l)
+        return Message("technique.demand.distinct", sensitive=sensitive, l=self.l)
+
+
+# Class demands --------------------------------------------------------------------------------------------------------
+
+
+if TYPE_CHECKING:
+    from oboro.techniques.attribute_models import Alpha, Closeness, Disclosure, Likeness
+    from oboro.techniques.sample_models import AtRisk, EstimatedMap, Presence, UniqueInPopulation
+else:
+    AtRisk, EstimatedMap, Presence = loaded_later(
+        "oboro.techniques.sample_models", "AtRisk", "EstimatedMap", "Presence"
+    )
+    (UniqueInPopulation,) = loaded_later("oboro.techniques.sample_models", "UniqueInPopulation")
+    Alpha, Closeness, Disclosure, Likeness = loaded_later(
+        "oboro.techniques.attribute_models", "Alpha", "Closeness", "Disclosure", "Likeness"
+    )
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class ClassDemands(Technique):
+    """A step whose classes must keep more than a size, also together with earlier releases."""
+
+    earlier: list[PopulationTable] = Field(default_factory=list)
+    """Releases of the same people that are out already, oldest first: files, looked for beside the recipe; in Python also frames.
+    Whoever comes, stays or leaves does so among k people then, with l secrets; who cannot is held back.
+    """
+    changing: list[str] = Field(default_factory=list)
+    """Columns whose values change from release to release, so that nobody follows a row by them."""
+
+    quasi: list[str] | None = Field(default=None, min_length=1)
+    """The columns to generalize. Without it: all quasi-identifiers."""
+    l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
+    """For each sensitive column: how many different values every class must have. Or l with a kind, and c."""
+    t_closeness: dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness] = Field(default_factory=dict)
+    """For each sensitive column: how far its distribution in a class may be from that in the whole table. Or t with a distance."""
+    delta_disclosure: dict[str, Annotated[float, Field(gt=0, le=500)] | Disclosure] = Field(default_factory=dict)
+    """For each sensitive column: by which power of 2 the frequency of a value in a class and in the whole table may differ."""
+    beta_likeness: dict[str, Annotated[float, Field(gt=0)] | Likeness] = Field(default_factory=dict)
+    """For each sensitive column: by which part of it the share of a value may grow in a class. Or beta with a kind."""
+    alpha: Share | dict[str, Share | Alpha] = Field(default_factory=dict)
+    """The greatest share that one sensitive value may have in a class: for all sensitive columns, or for each."""
+    maximum_risk: Share | None = None
+    """The greatest re-identification risk allowed for any record (prosecutor risk): 1 / the size of its class."""
+    average_risk: Share | None = None
+    """The greatest re-identification risk allowed on average: number of classes / number of records, over all records and over
+    those that are not suppressed."""
+    records_at_risk: AtRisk | None = None
+    """Which share of the records may have a re-identification risk above a limit."""
+    sample_uniqueness: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The greatest share of the records that may stand alone in their class; for k: 1."""
+    population_uniqueness: UniqueInPopulation | None = None
+    """The greatest share of the population that may be unique, as estimated from how large a part of it the table is; for k: 1."""
+    estimated_k_map: EstimatedMap | None = None
+    """Every class must match at least so many people of the population, as estimated from how large a part of it the table is."""
+    population: PopulationTable | None = None
+    """The population that this table was drawn from: a table with the same columns, not generalized. A file, looked for
+    beside the recipe; in Python also a frame.
+    """
+    k_map: int | None = Field(default=None, ge=1)
+    """Every class must match at least this many people in the population (k-map)."""
+    presence: Presence | None = None
+    """Which share of the matching people in the population may be in the table, at least and at most (δ-presence)."""
+
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """With earlier releases every column is looked at: rows are followed by what they say."""
+        return names if self.earlier else super().reads(names)
+
+    def run(self, work: Work) -> Outcome:
+        """Do it; with earlier releases as often as rows must be held back."""
+        if not self.earlier:
+            return self.once(work)
+        from oboro.techniques.series import keep_in_series  # most jobs need none of it
+
+        return keep_in_series(self, work)
+
+    def once(self, work: Work) -> Outcome:
+        """Do it without regard to earlier releases."""
+        raise NotImplementedError
+
+    def in_series(self, schema: Schema) -> tuple[list[str], int, dict[str, int]]:
+        """The columns that are generalized, k, and how many values of each secret are asked for."""
+        asked = {name: ceil(one.l if isinstance(one, Diversity) else one) for name, one in self.l_diversity.items()}
+        return list(schema.chosen(self.quasi, self.step)), getattr(self, "k", 1), asked
+
+    def series_told(self, schema: Schema) -> list[Message]:
+        """What is demanded of a series, in words. Only where people are followed is it kept with all releases together."""
+        apart = "_apart" if len(self.earlier) > 1 and schema.person is None else ""
+        return [Message(f"technique.demand.series{apart}", releases=len(self.earlier))] if self.earlier else []
+
+    def files(self) -> tuple[str, ...]:
+        """The files of the population and of earlier releases, if they were given as such."""
+        if self.population is None and not self.earlier:
+            return ()
+        return tuple(one for one in (self.population, *self.earlier) if isinstance(one, str))
+
+    def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
+        """Every demand beyond k with its sensitive column."""
+        alpha: Mapping[str, float | Alpha]
+        alpha = self.alpha if isinstance(self.alpha, dict) else dict.fromkeys(schema.sensitive, self.alpha)
+        if not alpha and self.alpha:
+            raise UsageError(Message("error_technique.alpha_sensitive", step=self.step))
+        demands: list[tuple[str, Demand]] = []
+        for name, one in self.l_diversity.items():
+            demands.append((name, one if isinstance(one, Diversity) else Diversity(l=one)))
+        if self.t_closeness or self.delta_disclosure or self.beta_likeness or alpha:
+            from oboro.techniques.attribute_models import share_demands
+
+            demands += share_demands(self.t_closeness, self.delta_disclosure, self.beta_likeness, alpha)
+        quasi = schema.chosen(self.quasi, self.step)
+        if not dict(demands).keys().isdisjoint(quasi):
+            both = [name for name, _ in demands if name in quasi]
+            raise UsageError(Message("error_technique.quasi_or_sensitive", step=self.step, both=both))
+        return demands
+
+    def sample_limits(self, sample: int) -> list[Model]:
+        """What the verifier is to check of a table that is a sample; it has so many records, or people."""
+        from oboro.verifier.risk import EstimatedKMap, PopulationUniqueness, RecordsAtRisk, SampleUniqueness
+
+        models: list[Model] = []
+        if self.records_at_risk is not None:
+            models.append(RecordsAtRisk(**self.records_at_risk.model_dump()))
+        if self.sample_uniqueness is not None:
+            models.append(SampleUniqueness(share=self.sample_uniqueness))
+        if (unique := self.population_uniqueness) is not None:
+            part = unique.part(sample)
+            models.append(PopulationUniqueness(share=unique.share, fraction=part, estimator=unique.estimator))
+        if self.estimated_k_map is None:
+            return models
+        one = self.estimated_k_map
+        return [
+            *models,
+            EstimatedKMap(k=one.k, fraction=one.part(sample), significance=one.significance, estimator=one.estimator),
+        ]
+
+    @property
+    def of_sizes(self) -> bool:
+        """Whether something is demanded of the sizes of all classes together."""
+        return (self.records_at_risk, self.sample_uniqueness, self.population_uniqueness) != (None, None, None)
+
+    def size_limits(self, sample: int) -> tuple[SizeLimit, ...]:
+        """What the search decides by, of the sizes of all classes."""
+        from oboro.algorithms.lattice.suppression import SizeLimit
+
+        limits = []
+        if self.records_at_risk is not None:
+            limits.append(SizeLimit(least_size(self.records_at_risk.risk), self.records_at_risk.share))
+        if self.sample_uniqueness is not None:
+            limits.append(SizeLimit(2, self.sample_uniqueness))
+        if self.population_uniqueness is not None:
+            limits.append(SizeLimit(estimated=self.population_uniqueness.too_many(sample)))
+        return tuple(limits)
+
+    def least_class(self, sample: int) -> int:
+        """How many records, or people, every class needs for k and the limits on risk."""
+        sizes = [getattr(self, "k", 1), 1 if self.maximum_risk is None else least_size(self.maximum_risk)]
+        if self.estimated_k_map is not None:
+            sizes.append(int(self.sample_limits(sample)[-1].required))
+        return max(sizes)
+
+    def size_models(self, sample: int) -> list[Model]:
+        """What the verifier is to check of the sizes of classes."""
+        risks = self.maximum_risk is not None or self.average_risk is not None
+        estimates = self.of_sizes or self.estimated_k_map is not None
+        return (self.risk_limits() if risks else []) + (self.sample_limits(sample) if estimates else [])
+
+    def risk_limits(self) -> list[Model]:
+        """What the verifier is to check of the risk."""
+        from oboro.verifier.risk import AverageRisk, MaximumRisk
+
+        models: list[Model] = [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
+        return models + ([] if self.average_risk is None else [AverageRisk(risk=self.average_risk)])
+
+    def population_limits(self, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
+        """What the verifier is to check against the population."""
+        from oboro.verifier.identity import DeltaPresence, KMap
+
+        everybody: dict[str, Any] = {"population": population, "hierarchies": hierarchies}
+        models: list[Model] = [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
+        if self.presence is not None:
+            models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
+        return models
+
+    def limits_told(self, schema: Schema) -> list[Message]:
+        """What is demanded beyond the sensitive columns, in words."""
+        told = self.series_told(schema)
+        limits = {"maximum_risk": self.maximum_risk, "average_risk": self.average_risk}
+        told += [Message(f"technique.demand.{name}", risk=risk) for name, risk in limits.items() if risk is not None]
+        if self.records_at_risk is not None:
+            told.append(Message("technique.demand.records_at_risk", **self.records_at_risk.model_dump()))
+        if self.sample_uniqueness is not None:
+            told.append(Message("technique.demand.sample_uniqueness", share=self.sample_uniqueness))
+        if self.population_uniqueness is not None:
+            told.append(Message("technique.demand.population_uniqueness", **self.population_uniqueness.model_dump()))
+        if self.estimated_k_map is not None:
+            told.append(Message("technique.demand.estimated_k_map", **self.estimated_k_map.model_dump()))
+        return told + self.population_told()
+
+    def population_told(self) -> list[Message]:
+        """What is demanded of the people in the population that match a class."""
+        told = [] if self.k_map is None else [Message("technique.demand.k_map", k=self.k_map)]
+        if self.presence is not None:
+            told.append(Message("technique.demand.presence", low=self.presence.min, high=self.presence.max))
+        return told
+
+
+# Fitting demands ------------------------------------------------------------------------------------------------------
+# Which demands can be kept together: what a step that searches levels must not be asked at once.
+
+
+def require_fitting(step: KAnonymize) -> KAnonymize:
+    """The step; raise a `ValueError` where two parameters of the step exclude each other."""
+    local, worth = step.recoding == "local", step.by_class or step.profitability is not None
+    compared, further = step.t_closeness or step.delta_disclosure or step.beta_likeness, step.earlier or step.of_sizes
+    alone = local or step.suppress_people
+    starred = step.suppress > 0 and step.suppressed != "drop"
+    wrong = {
+        "error_technique.local_earlier": step.earlier and local,
+        "error_technique.blind_earlier": step.earlier and step.blind,
+        "error_technique.population_with": (step.population is not None) != step.needs_population,
+        "error_technique.target": (step.loss == "classification") != (step.target is not None),
+        "error_technique.payout": step.loss == "payout" and step.profitability is None,
+        "error_technique.by_class": step.by_class and (step.aggregate is not None or step.gen_factor != 0.5),
+        "error_technique.aggregates_with": step.aggregates
+        and (step.needs_population or step.profitability or step.earlier),
+        "error_technique.local_people": step.suppress_people and local,
+        "error_technique.one_of": step.levels is not None and step.alternatives,
+        "error_technique.local_levels": step.levels is not None and local,
+        "error_technique.local_population": local and (step.population is not None or step.average_risk is not None),
+        "error_technique.local_loss": local and not step.loss_by_record,
+        "error_technique.worth_global": worth and alone,
+        "error_technique.sizes_global": step.of_sizes and alone,
+        "error_technique.suppressed_earlier": step.suppressed != "class" and further,
+        "error_technique.forbidden_star": starred and any(STAR in one.forbidden for one in step.limits.values()),
+        "error_technique.drop_compared": step.suppressed == "drop" and compared,
+    }
+    for id in compress(wrong, wrong.values()):
+        raise ValueError(Message(id, loss=step.loss) if id == "error_technique.by_class" else Message(id))
+    return step
+
+
+# Suppressed records ---------------------------------------------------------------------------------------------------
+# What becomes of the records that a search suppresses: a class of their own, left out, or exempt from every demand.
+
+
+def treated(outcome: Outcome, how: str, out: np.ndarray, also: Sequence[str] = ()) -> Outcome:
+    """The outcome with its suppressed records (a boolean for each row) as the step says; `also` are columns that go with them.
+
+    - *class*: whoever fits no released class must be among them, so they keep every demand as one class. Nothing is to do.
+    - *drop*: they are not in the release. Whoever fits no class may be left out, or was never there.
+    - *exempt*: they stay, and nothing is promised of them. That is said as a warning.
+    """
+    gone = int(out.sum())
+    if gone and also:
+        emptied = {name: outcome.data[name].where(out, STAR) for name in also}
+        outcome = replace(outcome, data=outcome.data.with_columns(emptied))
+    if how == "class" or not gone:
+        return outcome
+    facts = {**outcome.facts, "suppressed": {**outcome.facts["suppressed"], "as": how}}
+    if how == "exempt":
+        told = Message("technique.k_anonymize.exempted", records=gone)
+        return replace(outcome, facts=facts, warnings=(*outcome.warnings, told))
+    return replace(outcome, data=outcome.data.take(~out), facts=facts)
+
+
+def person_left(person: Column | None, before: Dataset, after: Dataset) -> Column | None:
+    """Whose each row is that is left."""
+    if person is None or after.rows == before.rows:
+        return person
+    return Column(person.values, person.codes[np.isin(before.origin_rows, after.origin_rows)])
+
+
+# Worth asked ----------------------------------------------------------------------------------------------------------
+# What a release is to be worth: as a demand on every class, and as what a search makes the most of.
+
+
+if TYPE_CHECKING:
+    from oboro.privacy.economics import Profitability
+else:
+    (Profitability,) = loaded_later("oboro.privacy.economics", "Profitability")
+
+
+class WorthAsked(ClassDemands):
+    """A step that may be asked for what a release is worth, and to lose as little as possible of something."""
+
+    loss: LossName = "loss"
+    """Which information loss is minimized: loss (normalized certainty penalty, NCP), precision, entropy, discernibility,
+    average_class_size, height, arx, arx_entropy and arx_bits (as the ARX tool computes its Loss and its non-uniform entropy, as a
+    share and in bits), ambiguity, kl (divergence from
+    the original), classification (how often `target` cannot be told from a class), payout (`profitability`).
+    """
+    aggregate: Aggregate | None = None
+    """How what the columns lose is put together: mean, geometric, sum, max, or rank (the column that loses most decides,
+    among equals the next one, and so on). Without it geometric for arx, sum for height and arx_bits, else mean."""
+    gen_factor: float = Field(default=0.5, ge=0, le=1)
+    """Generalization against suppression, as in ARX: below 0.5 suppression costs less, above 0.5 generalization does."""
+    target: str | None = None
+    """With `loss: classification`: the column that is to be predicted from the quasi-identifiers."""
+    profitability: Profitability | None = None
+    """What a record is worth to its publisher and to an attacker: every class must earn something, or no attack may pay off."""
+
+    @property
+    def by_class(self) -> bool:
+        """Whether what is lost is paid by classes."""
+        return self.loss in ("ambiguity", "kl", "classification", "payout")
+
+    @property
+    def loss_by_record(self) -> bool:
+        """Whether every record pays for its own labels, whoever else is suppressed."""
+        together = ("arx_entropy", "arx_bits", "height")
+        return self.gen_factor == 0.5 and self.loss not in together and self.aggregate != "rank"
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether something is asked of people beyond the table."""
+        journalist = self.profitability is not None and self.profitability.attacker == "journalist"
+        return journalist or self.k_map is not None or self.presence is not None
+
+    def least_class(self, sample: int) -> int:
+        """The same, and so many that no attack of a prosecutor pays off, where none may."""
+        asked, least = self.profitability, super().least_class(sample)
+        return least if asked is None or asked.attacker == "journalist" else max(least, asked.least)
+
+    def loss_over(
+        self, columns: Mapping[str, Column], hierarchies: Mapping[str, Hierarchy], schema: Schema, data: Dataset
+    ) -> Loss:
+        """What the search makes least."""
+        held, steps = list(columns.values()), list(hierarchies.values())
+        if self.by_class:
+            if self.target in hierarchies:
+                raise UsageError(Message("error_technique.target_quasi", target=self.target))
+            target = None if self.target is None else data[self.target]
+            market = None if self.profitability is None else self.profitability.market()
+            from oboro.algorithms.lattice.losses import ClassPayments
+
+            return ClassPayments.of(self.loss, held, steps, target, market)  # type: ignore[arg-type]
+        weights = [schema.attributes[name].weight if name in schema.attributes else 1.0 for name in hierarchies]
+        return loss_of(self.loss, held, steps, weights, getattr(self, "k", 1), self.aggregate, self.gen_factor)
+
+    def people_over(
+        self, population: PopulationCodes, problem: Problem, levels: tuple[tuple[int, ...], ...]
+    ) -> Population:
+        """What is asked of the people of the population, over the levels that may be chosen."""
+        from oboro.algorithms.lattice.constraints import Population, all_stars, unclear_values
+        from oboro.techniques.sample_models import Presence
+
+        presence, most = self.presence or Presence(), problem.rows if problem.whole_people else problem.limit
+        unclear = unclear_values(problem.hierarchies, levels, problem.columns, most)
+        least = self.k_map or 0
+        if self.profitability is not None and self.profitability.attacker == "journalist":
+            least = max(least, self.profitability.least)
+        stars = None if unclear is None else all_stars(problem.hierarchies, levels, problem.columns)
+        return Population(population.codes, least, presence.min, presence.max, unclear, stars)
+
+    def earnings(self, hierarchies: Mapping[str, Hierarchy]) -> ClassEarnings | None:
+        """What every class must earn something of."""
+        if self.profitability is None or self.profitability.attacks == "none":
+            return None
+        from oboro.algorithms.lattice.losses import ClassEarnings
+
+        return ClassEarnings.of(self.profitability.market(), list(hierarchies.values()))
+
+    def worth_limits(self, hierarchies: Mapping[str, Hierarchy], population: PopulationCodes | None) -> list[Model]:
+        """What the verifier is to check of the worth."""
+        if self.profitability is None:
+            return []
+        from oboro.verifier.economics import NoAttackPays, Profitable
+
+        amounts = self.profitability.model_dump(exclude={"attacks"})
+        people = {"population": None if population is None else population.table, "hierarchies": hierarchies}
+        return [(NoAttackPays if self.profitability.attacks == "none" else Profitable)(**amounts, **people)]
+
+    def worth_told(self) -> list[Message]:
+        """What is demanded of the worth, in words."""
+        if self.profitability is None:
+            return []
+        amounts = self.profitability.model_dump()
+        return [Message(f"technique.demand.profitability.{amounts.pop('attacks')}", **amounts)]
