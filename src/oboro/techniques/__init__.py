@@ -1,6 +1,6 @@
-"""What is published: one class per technique, all with `apply` and `explain`.
+"""Techniques: each step of a recipe is one class in one module of this folder, which bears the name of the step.
 
-`TECHNIQUES` is the table of all that a recipe knows; a new one is one more line in it. `register` adds one from outside.
+`TECHNIQUES` maps the names of steps to these classes; `register` adds one from outside.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What every technique is: parameters that are data, a plan in words, and one act on an encoded table."""
+"""The base class of techniques (parameters that are data, a plan in words, one act on an encoded table) and their registry."""
 
 from __future__ import annotations
 
-from collections import UserDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -99,7 +99,7 @@ class Technique(Parameters):
 
     promises: ClassVar[bool] = False  # True: its outcome promises something that is counted on the released table
 
-    # What a report asks; `oboro.table.traits.Traits` says what each means.
+    # What a report asks; `oboro.schema.Traits` says what each means.
     iso: ClassVar[Words] = Message("technique.default.iso")
     random: ClassVar[bool] = False
     coarser: ClassVar[bool] = False
@@ -257,50 +257,63 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-# Techniques -----------------------------------------------------------------------------------------------------------
-# What is published: one class per technique, all with `apply` and `explain`.
-#
-# `TECHNIQUES` is the table of all that a recipe knows; a new one is one more line in it. `register` adds one from
-# outside.
+# Registry -------------------------------------------------------------------------------------------------------------
 
 
-PLACES = {
-    "sort": "sort.Sort",
-    "shuffle": "shuffle.Shuffle",
-    "pseudonymize": "pseudonymize.Pseudonymize",
-    "drop_columns": "drop_columns.DropColumns",
-    "drop_records": "drop_records.DropRecords",
-    "generalize": "generalize.Generalize",
-    "top_code": "top_code.TopCode",
-    "bottom_code": "bottom_code.BottomCode",
-    "sample": "sample.Sample",
-    "microaggregate": "microaggregate.Microaggregate",
-    "round": "round.Round",
-    "swap": "swap.Swap",
-    "noise": "noise.Noise",
-    "k_anonymize": "k_anonymize.KAnonymize",
-    "local_recode": "local_recode.LocalRecode",
-    "suppress_cells": "suppress_cells.SuppressCells",
-    "dp_anonymize": "dp_anonymize.DpAnonymize",
-    "k_conceal": "k_conceal.KConceal",
-    "pk_anonymize": "pk_anonymize.PkAnonymize",
-    "partition_univariate": "partition_univariate.PartitionUnivariate",
-    "synthesize": "synthesize.Synthesize",
-}
+SUPPORT = frozenset(
+    {
+        *("attribute_models", "base", "checks", "columns", "conditions", "kernels", "level_limits"),
+        *("population", "requirements", "sample_models", "series"),
+    }
+)
+"""Modules of this folder that techniques share. Every other module is one technique, under the name of its step."""
 
 
-class Techniques(UserDict[str, Any]):
-    """Techniques by the names of their steps. One is loaded when it is asked for: a recipe needs few of them."""
+class Techniques(MutableMapping[str, type[Technique]]):
+    """Techniques by the names of their steps: the modules of this folder, and those that `register` adds.
+
+    The names come from the folder, without loading a module. A module is loaded when its technique is asked for: a recipe needs
+    few of them.
+    """
+
+    def __init__(self) -> None:
+        self.registered: dict[str, type[Technique]] = {}
+
+    @cached_property
+    def built_in(self) -> tuple[str, ...]:
+        """The steps of this package, in the order of their names."""
+        modules = {path.stem for path in Path(__file__).parent.glob("*.py")}
+        return tuple(sorted(modules - SUPPORT - {"__init__"}))
 
     def __getitem__(self, step: str) -> type[Technique]:
-        known = self.data[step]
-        if isinstance(known, str):
-            module, _, name = known.rpartition(".")
-            known = self.data[step] = getattr(import_module(f"oboro.techniques.{module}"), name)
-        return known  # type: ignore[no-any-return]
+        if step not in self.registered:
+            if step not in self.built_in:
+                raise KeyError(step)
+            module = import_module(f"oboro.techniques.{step}")
+            self.registered[step] = next(one for one in vars(module).values() if _is_technique(one, step))
+        return self.registered[step]
+
+    def __setitem__(self, step: str, technique: type[Technique]) -> None:
+        self.registered[step] = technique
+
+    def __delitem__(self, step: str) -> None:
+        del self.registered[step]
+
+    def __contains__(self, step: object) -> bool:
+        return step in self.registered or step in self.built_in
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self.built_in, *self.registered)))
+
+    def __len__(self) -> int:
+        return len({*self.built_in, *self.registered})
 
 
-TECHNIQUES = Techniques(PLACES)
+def _is_technique(one: object, step: str) -> bool:
+    return isinstance(one, type) and issubclass(one, Technique) and getattr(one, "step", None) == step
+
+
+TECHNIQUES = Techniques()
 
 TechniqueClass = TypeVar("TechniqueClass", bound=type[Technique])
 
