@@ -14,8 +14,9 @@ import oboro
 from oboro.attacks.base import Attack, Rate
 from oboro.cli.all_commands import app
 from oboro.measures.exposure import CertainSecrets
+from oboro.privacy.attribute import largest_share
 from oboro.recipe.evaluate import evaluate
-from oboro.report.make import largest_share, limited
+from oboro.report.make import limited
 from oboro.report.report import Report
 from oboro.text import Message
 from oboro.verifier.verdict import Verdict
@@ -128,6 +129,14 @@ def test_what_a_model_allows_to_infer(verdict: Verdict, limit: float | None) -> 
     secrets = [CertainSecrets("s", ("q",), 100, 0, 0, 0.5, 0.3)]
     (found,) = limited([guess], None, None, [verdict], secrets, {"s": 3})
     assert found.limit == (None if limit is None else pytest.approx(limit))
+
+
+def test_a_greatest_risk_allows_links_without_any_k() -> None:
+    link = Attack("record_linkage", "linkability", ("q",), Rate(18, 100), Rate(1, 100), None)
+    verdicts = [_verdict("maximum_risk", risk=0.2), _verdict("average_risk", risk=0.1)]
+    (found,) = limited([link], None, None, verdicts, [], {})
+    assert (found.limit, found.limited_by) == (0.2, verdicts[0].model)
+    assert limited([link], 1, None, verdicts, [], {})[0].limit is None  # a smaller k holds over all columns together
 
 
 def test_the_largest_share_that_an_entropy_leaves() -> None:

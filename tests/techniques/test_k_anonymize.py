@@ -19,12 +19,11 @@ from oboro.algorithms.lattice.search import search
 from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, PromiseError, UsageError
 from oboro.hierarchies.spec import HierarchySpec
+from oboro.privacy.attribute import Closeness, Diversity
 from oboro.report.chosen_levels import chosen_levels_said
 from oboro.schema import Attribute, Schema
-from oboro.techniques.attribute_models import Closeness
 from oboro.techniques.base import Work
 from oboro.techniques.k_anonymize import KAnonymize
-from oboro.techniques.requirements import Diversity
 from oboro.verifier.promises import verify
 
 AGES = {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}

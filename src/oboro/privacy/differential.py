@@ -7,16 +7,43 @@ tell which value a record has. Work on what is private already takes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from oboro.data.parameters import Parameters
+from oboro.privacy.base import PrivacyModel, Scope
 from oboro.schema import PrivacySpent
 from oboro.text import Message
 
-__all__ = ["PrivacyBudget", "budget_told", "composed"]
+__all__ = ["DifferentialPrivacy", "PrivacyBudget", "budget_told", "composed"]
+
+
+class DifferentialPrivacy(PrivacyModel):
+    """(ε, δ)-differential privacy by a random sample: one record more or less changes little (Li, Qardaji and Su 2012)."""
+
+    key: ClassVar[str] = "differential_privacy"
+    scope: ClassVar[Scope] = "release"
+    words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.differential_privacy": {}}
+    limit: ClassVar[str] = "epsilon"
+    in_recipe: ClassVar[bool] = False
+    unsearched: ClassVar[str] = "no search may look at the data: `dp_anonymize` draws records and levels at random"
+    unbounded: ClassVar[str] = (
+        "it bounds the influence of one record, and a value that is frequent may be guessed without it"
+    )
+
+    epsilon: float = Field(gt=0)
+    """The logarithm of the factor by which one record may change what is likely to be released."""
+    delta: float = Field(gt=0, lt=1)
+    """The probability that more than that is disclosed."""
+    sampling: float = Field(gt=0, lt=1)
+    """The part of the records that is drawn."""
+
+    def plan(self, sensitive: str | None = None) -> Message:
+        """Describe the model by its name."""
+        return Message("model.differential_privacy", **self.model_dump())
 
 
 class PrivacyBudget(Parameters):

@@ -8,14 +8,16 @@ in any case. They attack where that pays.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from oboro.data.parameters import Parameters
+from oboro.privacy.base import PrivacyModel, Scope
+from oboro.text import Message
 
 __all__ = ["Market", "Profitability"]
 
@@ -57,8 +59,17 @@ class Market:
 # What a record is worth to its publisher and to an attacker: as it stands in a recipe.
 
 
-class Profitability(Parameters):
+class Profitability(PrivacyModel):
     """What a record is worth to its publisher and to an attacker, as amounts of money (Wan et al. 2015)."""
+
+    key: ClassVar[str] = "profitability"
+    scope: ClassVar[Scope] = "worth"
+    words: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "model.profitable": {"attacks": "allowed"},
+        "model.no_attack_pays": {"attacks": "none"},
+    }
+    limit: ClassVar[str] = "benefit"
+    unbounded: ClassVar[str] = "it bounds what an attack is worth, and attacks here are made at any price"
 
     benefit: float = Field(gt=0, allow_inf_nan=False)
     """What the publisher earns with a record that lost nothing."""
@@ -73,10 +84,18 @@ class Profitability(Parameters):
     attacks: Literal["allowed", "none"] = "allowed"
     """allowed: every class must earn its publisher something, attacks included; none: no attack may pay off."""
 
-    def market(self) -> Market:
-        """The same for whoever decides."""
+    def plan(self, sensitive: str | None = None) -> Message:
+        """Describe what each class must earn, or that no attack may pay off."""
+        amounts = self.model_dump(exclude={"attacks"})
+        return Message(f"technique.demand.profitability.{self.attacks}", **amounts)
 
+    def market(self) -> Market:
+        """Return the amounts as the search computes with them."""
         return Market(self.benefit, self.loss, self.gain, self.cost, self.attacker == "journalist")
+
+    def least_class(self, sample: int) -> int:
+        """Return so many that no attack of a prosecutor pays off, where none may."""
+        return 1 if self.attacker == "journalist" else self.least
 
     @property
     def least(self) -> int:

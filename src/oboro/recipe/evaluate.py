@@ -52,16 +52,18 @@ from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.k_conceal import KConceal
 from oboro.techniques.local_recode import LocalRecode
 from oboro.techniques.population import PopulationCodes
-from oboro.techniques.requirements import ClassDemands, Demand
+from oboro.techniques.requirements import ClassDemands
 from oboro.text import Message
 from oboro.verifier.identity import KAnonymity, Model
+from oboro.verifier.judges import judge_attribute
 from oboro.verifier.promises import Promise, judge_together, verify
 from oboro.verifier.readings import fewest_people
 from oboro.verifier.verdict import Verdict, Verification
 
 if TYPE_CHECKING:
     from oboro.attacks.series import SeriesRisk
-    from oboro.report.report import Report
+    from oboro.privacy.attribute import AttributeModel
+from oboro.report.report import Report
 
 __all__ = [
     "attacks",
@@ -404,7 +406,7 @@ def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before)
     names, demands = tuple(schema.chosen(step.quasi, step.step)), step.demands(schema)
     asked = partial(_Asked, exempt=isinstance(step, KAnonymize) and step.suppressed == "exempt")
     plain: list[Model] = [
-        demand.model(name).folding(schema.fold(name)) for name, demand in demands if not demand.hierarchical
+        judge_attribute(demand, name).folding(schema.fold(name)) for name, demand in demands if not demand.hierarchical
     ]
     if isinstance(step, KAnonymize):
         plain += step.size_models(before.people)
@@ -414,14 +416,14 @@ def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before)
             yield asked(step.step, names, partial(_by_tree, demand, name, schema, before), [demand.plan(name)])
     if isinstance(step, KAnonymize) and step.profitability is not None:
         yield asked(step.step, names, partial(_of_worth, step, schema, before, names), step.worth_told())
-    if isinstance(step, KAnonymize) and (step.k_map is not None or step.presence is not None):
+    if isinstance(step, KAnonymize) and any(step.asked("population")):
         yield asked(step.step, names, partial(_of_population, step, schema, before, names), step.population_told())
 
 
-def _by_tree(demand: Demand, name: str, schema: Schema, before: _Before) -> list[Model]:
+def _by_tree(demand: AttributeModel, name: str, schema: Schema, before: _Before) -> list[Model]:
     """A demand with the hierarchy of its sensitive column."""
     tree = schema.hierarchy(name, before.unchanged([name])[name])
-    return [demand.model(name, tree).folding(schema.fold(name))]
+    return [judge_attribute(demand, name, tree).folding(schema.fold(name))]
 
 
 def _of_worth(step: KAnonymize, schema: Schema, before: _Before, names: Sequence[str]) -> list[Model]:

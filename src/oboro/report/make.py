@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from math import exp, log
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from oboro.measures.information_loss import utility
 from oboro.measures.learning import load
 from oboro.measures.risk import Risk, risk_of
 from oboro.measures.statistics import Pairs, fidelity, pairs
+from oboro.privacy.base import Bounds, PrivacyModel, model_named
 from oboro.report.checklists.appi import appi
 from oboro.report.checklists.base import KnownRelease, item
 from oboro.report.checklists.hipaa import hipaa
@@ -68,7 +69,6 @@ __all__ = [
     "Subject",
     "asked_laws",
     "checklists",
-    "largest_share",
     "limited",
     "make_report",
     "measure_release",
@@ -78,20 +78,12 @@ __all__ = [
 
 
 # Attack limits --------------------------------------------------------------------------------------------------------
-# How often an attack may be right where the promised model holds: what the model allows is no finding.
+# How often an attack may be right where the guarantees are satisfied: so much is no finding.
 #
-# - k-anonymity: a person is linked to a record with a probability of at most 1/k (Sweeney 2002). Two halves of what is
-#   known lead
-#   to the same record with at most that probability too: each leads to a class of k or more.
-# - A sensitive value is guessed with at most the share that it has in its class: α of (α, k)-anonymity; c / (1 + c) of
-#   recursive
-#   (c, l)-diversity; the share of the most frequent value in the table plus t, of t-closeness with equal distances; 2^δ
-#   times that
-#   share of δ-disclosure; 1 + β times it of β-likeness (enhanced: 1 + min(β, −ln p), and p · (1 − ln p) grows with p);
-#   of entropy
-#   l-diversity the largest share that an entropy of log l leaves. Distinct l-diversity sets no such bound: a value may
-#   have all but
-#   l − 1 records of a class. Then the control is all there is.
+# k-anonymity links a person to a record with a probability of at most 1 / k (Sweeney 2002). Two halves of what is known
+# lead to the same record with at most that probability too: each leads to a class of k or more. A sensitive value is
+# guessed with at most the share that the models of its attribute leave it (`PrivacyModel.largest_share`); where none
+# sets a bound, the control is all there is.
 
 
 BY_IDENTITY = ("record_linkage", "linkability", "row_order")
@@ -121,12 +113,22 @@ def _with_limit(
 ) -> Attack:
     if one.kind in BY_IDENTITY and k is not None and k > 1:
         return _judged(one, 1 / k, k_is)
-    if one.kind != "inference" or one.secret is None:
+    if one.kind in BY_IDENTITY and k is None:
+        limits = _limits(verdicts, attrgetter("linked"))
+        return _judged(one, *min(limits, key=itemgetter(0))) if limits else one
+    if one.kind != "inference" or one.secret is None or not _exact(one):
         return one
-    about = [verdict for verdict in verdicts if verdict.holds and verdict.model.values.get("sensitive") == one.secret]
-    bounds = [_bound(verdict, everywhere.get(one.secret), values.get(one.secret, 1)) for verdict in about]
-    known = [(bound, verdict.model) for verdict, bound in zip(about, bounds, strict=True) if bound is not None]
-    return _judged(one, *min(known, key=lambda pair: pair[0])) if known and _exact(one) else one
+    about = [verdict for verdict in verdicts if verdict.model.values.get("sensitive") == one.secret]
+    bounds = Bounds(everywhere.get(one.secret), values.get(one.secret, 1))
+    limits = _limits(about, lambda model: model.largest_share(bounds))
+    return _judged(one, *min(limits, key=itemgetter(0))) if limits else one
+
+
+def _limits(verdicts: Sequence[Verdict], bound: Callable[[PrivacyModel], float | None]) -> list[tuple[float, Message]]:
+    """Return the bound of each satisfied model that sets one, with the name of the model."""
+    found = ((model_named(verdict.model), verdict.model) for verdict in verdicts if verdict.holds)
+    limits = ((None if model is None else bound(model), words) for model, words in found)
+    return [(limit, words) for limit, words in limits if limit is not None]
 
 
 def _exact(one: Attack) -> bool:
@@ -137,51 +139,6 @@ def _exact(one: Attack) -> bool:
 def _judged(one: Attack, limit: float, by: Message | None) -> Attack:
     """The attack with its limit; it is allowed unless it is right more often, beyond its error."""
     return replace(one, limit=limit, limited_by=by, allowed=one.found.low <= limit)
-
-
-def _bound(verdict: Verdict, everywhere: float | None, values: int) -> float | None:
-    """The largest share of a class that one value may have where a model holds; None where the model does not say."""
-    told = verdict.model.values
-    if verdict.id == "model.alpha_k_anonymity":
-        return float(told["alpha"])
-    if verdict.id == "model.recursive_l_diversity" and told["l"] > 1:
-        return float(told["c"] / (1 + told["c"]))
-    if verdict.id == "model.entropy_l_diversity":
-        return largest_share(float(told["l"]), values)
-    if everywhere is None:
-        return None
-    if verdict.id == "model.t_closeness" and told["distance"] == "equal":
-        return min(1.0, everywhere + float(told["t"]))
-    if verdict.id in ("model.delta_disclosure", "model.delta_disclosure_of_held"):
-        return min(1.0, everywhere * float(2.0 ** told["delta"]))
-    if verdict.id in ("model.basic_likeness", "model.enhanced_likeness"):
-        gain = float(told["beta"])
-        return min(1.0, everywhere * (1 + (gain if "basic" in verdict.id else min(gain, -log(everywhere)))))
-    return None
-
-
-def largest_share(l: float, values: int) -> float:  # noqa: E741  (the literature's letter)
-    """The largest share that one of so many values can have where the entropy is log l or more.
-
-    The entropy is largest where the other values share the rest evenly: h(p) + (1 − p) log(values − 1), which falls from
-    p = 1 / values on.
-
-    >>> round(largest_share(2, 2), 6), round(largest_share(1.5, 2), 3), largest_share(1, 5)
-    (0.5, 0.86, 1.0)
-    """
-    if values < 2 or l <= 1:
-        return 1.0
-    low, high = 1 / values, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _perplexity(middle, values) >= l else (low, middle)
-    return low
-
-
-def _perplexity(share: float, values: int) -> float:
-    parts = [share, *([(1 - share) / (values - 1)] * (values > 1))]
-    weights = [1, values - 1]
-    return exp(-sum(n * p * log(p) for n, p in zip(weights, parts, strict=True) if p > 0))
 
 
 # Asked laws -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from oboro._lazy import loaded_later
-from oboro.algorithms.lattice.constraints import Rule
+from oboro.algorithms.lattice.constraints import Rule, rule_of
 from oboro.algorithms.lattice.evaluator import NodeChecker
 from oboro.algorithms.lattice.losses import CellLoss
 from oboro.algorithms.lattice.problem import Node, Problem
@@ -24,15 +24,17 @@ from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.hierarchies.spec import HierarchySpec
 from oboro.notations.kinds import STAR
 from oboro.notations.texts import texts_of
+from oboro.privacy.attribute import AttributeModel
 from oboro.privacy.risk import most_classes
 from oboro.schema import Opinion, Schema, Traits
 from oboro.system.process import on_cores
 from oboro.techniques.base import Outcome, SecretExample, Work
 from oboro.techniques.columns import ClassAggregate, aggregated
-from oboro.techniques.requirements import AskedOfLevels, Demand, WorthAsked, person_left, require_fitting, treated
+from oboro.techniques.requirements import AskedOfLevels, WorthAsked, person_left, require_fitting, treated
 from oboro.text import Message, Words
 from oboro.text.language import silent
 from oboro.verifier.identity import KAnonymity, Model
+from oboro.verifier.judges import judge_attribute
 from oboro.verifier.promises import Promise
 
 if TYPE_CHECKING:
@@ -428,7 +430,9 @@ class KAnonymize(ClassValues):
         return replace(asked, problem=asked.allowed.restrict(problem) if self.limits else problem)
 
     @staticmethod
-    def _secrets_asked(work: Work, demands: Sequence[tuple[str, Demand]]) -> tuple[list[Model], tuple[Rule, ...]]:
+    def _secrets_asked(
+        work: Work, demands: Sequence[tuple[str, AttributeModel]]
+    ) -> tuple[list[Model], tuple[Rule, ...]]:
         """What the verifier is to check of each sensitive column, and what the search decides by; nothing without records."""
         models: list[Model] = []
         rules: list[Rule] = []
@@ -437,12 +441,12 @@ class KAnonymize(ClassValues):
             if name not in secrets:
                 secrets[name] = work.schema.secret_readings(name, work.data)
             readings, fold = secrets[name], work.schema.fold(name)
-            for secret in readings if demand.of_every_reading else readings[:1]:
+            for secret in readings if demand.compares_with_table else readings[:1]:
                 tree = work.schema.hierarchy(name, secret) if demand.hierarchical else None
                 if secret is readings[0]:
-                    models.append(demand.model(name, tree).folding(fold))
+                    models.append(judge_attribute(demand, name, tree).folding(fold))
                 if work.data.rows:
-                    rule = (demand.folding(secret, fold) if fold else demand).rule(name, secret, tree)
+                    rule = rule_of(demand.folding(secret, fold) if fold else demand, name, secret, tree)
                     rules.append(rule if work.person is None else rule.counting(work.person))
         return models, tuple(rules)
 

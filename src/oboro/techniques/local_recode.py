@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.algorithms.lattice.constraints import Rule, diversity_rule
+from oboro.algorithms.lattice.constraints import Rule, diversity_rule, rule_of
 from oboro.algorithms.partitioning.density import bic
 from oboro.algorithms.partitioning.mondrian import mondrian
 from oboro.algorithms.partitioning.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute, ranks
@@ -21,14 +21,15 @@ from oboro.errors import PromiseError, UsageError
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.hierarchies.labels import range_marks
 from oboro.notations.kinds import STAR, Kind
+from oboro.privacy.attribute import AttributeModel, Closeness, Diversity
 from oboro.schema import Opinion, Schema
 from oboro.techniques import columns
-from oboro.techniques.attribute_models import Closeness, share_demands
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.techniques.columns import places, written
-from oboro.techniques.requirements import Demand, Diversity, keeps_or_not
+from oboro.techniques.requirements import attribute_models, keeps_or_not
 from oboro.text import Message, Words
 from oboro.verifier.identity import KAnonymity
+from oboro.verifier.judges import judge_attribute
 from oboro.verifier.promises import Promise
 
 __all__ = ["LocalRecode"]
@@ -113,7 +114,7 @@ class LocalRecode(Technique):
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
         secrets = {name: schema.secret_readings(name, data) for name, _ in demands}
         models = [
-            demand.model(name, _tree(name, secrets[name][0], demand, schema)).folding(schema.fold(name))
+            judge_attribute(demand, name, _tree(name, secrets[name][0], demand, schema)).folding(schema.fold(name))
             for name, demand in demands
         ]
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
@@ -149,12 +150,10 @@ class LocalRecode(Technique):
         told = Message("technique.local_recode.blind" if self.blind else "technique.local_recode.groups_tell")
         return Message("text.sentences", said=[plan, told]) if self.demands(schema) else plan
 
-    def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
-        """Every demand beyond k with its sensitive column."""
+    def demands(self, schema: Schema) -> list[tuple[str, AttributeModel]]:
+        """Return every model of a sensitive attribute that is asked for, with the attribute."""
         quasi = schema.chosen(self.quasi, self.step)
-        demands: list[tuple[str, Demand]] = []
-        demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
-        demands += share_demands(self.t_closeness)
+        demands = attribute_models({key: getattr(self, key) for key in ("l_diversity", "t_closeness")})
         if both := [name for name, _ in demands if name in quasi]:
             raise UsageError(Message("error_technique.quasi_and_sensitive", step=self.step, both=both))
         return demands
@@ -226,21 +225,21 @@ def _is_number(column: Column) -> bool:
 # Sensitive columns ----------------------------------------------------------------------------------------------------
 
 
-def _tree(name: str, column: Column, demand: Demand, schema: Schema) -> Hierarchy | None:
+def _tree(name: str, column: Column, demand: AttributeModel, schema: Schema) -> Hierarchy | None:
     return schema.hierarchy(name, column) if demand.hierarchical else None
 
 
-def _rules(name: str, demand: Demand, readings: Sequence[Column], schema: Schema) -> list[Rule]:
+def _rules(name: str, demand: AttributeModel, readings: Sequence[Column], schema: Schema) -> list[Rule]:
     """Build the rules of a demand, one for each reading of its sensitive column that may break it."""
-    return [_rule(name, demand, one, schema) for one in (readings if demand.of_every_reading else readings[:1])]
+    return [_rule(name, demand, one, schema) for one in (readings if demand.compares_with_table else readings[:1])]
 
 
-def _rule(name: str, demand: Demand, secret: Column, schema: Schema) -> Rule:
+def _rule(name: str, demand: AttributeModel, secret: Column, schema: Schema) -> Rule:
     """What the deciding side makes of a demand; values in the order of their texts, so that rows may come in any."""
     column = secret.tidy()
     order = ranks(column)
     column = Column(column.values.take(pa.array(np.argsort(order))), order[column.codes])
-    return demand.rule(name, column, _tree(name, column, demand, schema))
+    return rule_of(demand, name, column, _tree(name, column, demand, schema))
 
 
 # What a group says ----------------------------------------------------------------------------------------------------

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from oboro._lazy import loaded_later
-from oboro.algorithms.lattice.constraints import Rule, diversity_rule
 from oboro.algorithms.lattice.losses import Aggregate, Loss, LossName, loss_of
 from oboro.algorithms.lattice.problem import Problem
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
-from oboro.data.folding import Fold
-from oboro.data.parameters import Parameters
 from oboro.errors import PromiseError, UsageError
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.notations.kinds import STAR
-from oboro.privacy.risk import least_size
+from oboro.privacy.attribute import Diversity
+from oboro.privacy.base import MODELS, PrivacyModel, Scope
 from oboro.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.population import PopulationTable
 from oboro.text import Message
-from oboro.verifier.identity import DistinctLDiversity, Model
+from oboro.verifier.identity import Model
+from oboro.verifier.judges import judge
 from oboro.verifier.promises import Promise
 
 if TYPE_CHECKING:
@@ -42,10 +41,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AskedOfLevels",
     "ClassDemands",
-    "Demand",
-    "Diversity",
     "Share",
     "WorthAsked",
+    "attribute_models",
     "keeps_or_not",
     "person_left",
     "require_fitting",
@@ -109,96 +107,20 @@ def told_of_secrets(plan: Message, *, blind: bool, suppresses: bool) -> Message:
     return Message("text.sentences", said=[plan, Message(f"technique.k_anonymize.{said}")])
 
 
-# Models asked ---------------------------------------------------------------------------------------------------------
-# What a class must keep beyond its size: as it stands in a recipe, for the deciding side, and for the verifier.
-
-
-class Demand(Parameters):
-    """A demand on one sensitive column."""
-
-    @property
-    def hierarchical(self) -> bool:
-        """Whether the demand needs the sensitive column's hierarchy (`tree`)."""
-        return False
-
-    @property
-    def of_every_reading(self) -> bool:
-        """Whether a reader who tells more values apart may see it broken where one who merges them does not."""
-        return False
-
-    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
-        """What the verifier is to check."""
-        raise NotImplementedError
-
-    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
-        """What the search decides by."""
-        raise NotImplementedError
-
-    def folding(self, column: Column, folds: Collection[Fold]) -> Demand:
-        """The same of a column whose values were folded: a value that it names is spelled as there."""
-        return self
-
-    def plan(self, sensitive: str) -> Message:
-        """What every class must keep."""
-        raise NotImplementedError
-
-
-class Diversity(Demand):
-    """How diverse a sensitive attribute must be within each class."""
-
-    l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741  (the literature's letter)
-    """distinct: the least number of different values; entropy: the entropy is at least log l; recursive: the l of (c,
-    l)-diversity."""
-    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
-    """Which l-diversity: distinct, entropy or recursive."""
-    c: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """recursive: the most frequent value must occur less than c times as often as the l-th most frequent and all
-    rarer ones together."""
-
-    @model_validator(mode="after")
-    def _fits(self) -> Diversity:
-        if (self.kind == "recursive") != (self.c is not None):
-            raise ValueError(Message("error_technique.recursive_c"))
-        if self.kind != "entropy" and self.l != int(self.l):
-            raise ValueError(Message("error_technique.whole_l", kind=self.kind))
-        return self
-
-    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
-        """Distinct, entropy or recursive l-diversity."""
-        if self.kind == "distinct":
-            return DistinctLDiversity(sensitive=sensitive, l=int(self.l))
-        from oboro.verifier.attribute import EntropyLDiversity, RecursiveLDiversity
-
-        if self.c is None:
-            return EntropyLDiversity(sensitive=sensitive, l=self.l)
-        return RecursiveLDiversity(sensitive=sensitive, c=self.c, l=int(self.l))
-
-    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
-        """Distinct, entropy or recursive l-diversity."""
-        return diversity_rule(sensitive, column, l=self.l, kind=self.kind, c=self.c or 1.0)
-
-    def plan(self, sensitive: str) -> Message:
-        """How diverse every class must be."""
-        if self.kind == "recursive":
-            return Message("technique.demand.recursive", sensitive=sensitive, c=self.c, l=self.l)
-        if self.kind == "entropy":
-            return Message("technique.demand.entropy", sensitive=sensitive, l=self.l)
-        return Message("technique.demand.distinct", sensitive=sensitive, l=self.l)
-
-
 # Class demands --------------------------------------------------------------------------------------------------------
 
 
 if TYPE_CHECKING:
-    from oboro.techniques.attribute_models import Alpha, Closeness, Disclosure, Likeness
-    from oboro.techniques.sample_models import AtRisk, EstimatedMap, Presence, UniqueInPopulation
+    from oboro.privacy.attribute import Alpha, AttributeModel, Closeness, Disclosure, Likeness
+    from oboro.privacy.identity import Presence
+    from oboro.privacy.risk import AtRisk, EstimatedMap, UniqueInPopulation
 else:
-    AtRisk, EstimatedMap, Presence = loaded_later(
-        "oboro.techniques.sample_models", "AtRisk", "EstimatedMap", "Presence"
+    AtRisk, EstimatedMap, UniqueInPopulation = loaded_later(
+        "oboro.privacy.risk", "AtRisk", "EstimatedMap", "UniqueInPopulation"
     )
-    (UniqueInPopulation,) = loaded_later("oboro.techniques.sample_models", "UniqueInPopulation")
+    (Presence,) = loaded_later("oboro.privacy.identity", "Presence")
     Alpha, Closeness, Disclosure, Likeness = loaded_later(
-        "oboro.techniques.attribute_models", "Alpha", "Closeness", "Disclosure", "Likeness"
+        "oboro.privacy.attribute", "Alpha", "Closeness", "Disclosure", "Likeness"
     )
 
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -280,114 +202,83 @@ class ClassDemands(Technique):
             return ()
         return tuple(one for one in (self.population, *self.earlier) if isinstance(one, str))
 
-    def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
-        """Every demand beyond k with its sensitive column."""
-        alpha: Mapping[str, float | Alpha]
-        alpha = self.alpha if isinstance(self.alpha, dict) else dict.fromkeys(schema.sensitive, self.alpha)
-        if not alpha and self.alpha:
-            raise UsageError(Message("error_technique.alpha_sensitive", step=self.step))
-        demands: list[tuple[str, Demand]] = []
-        for name, one in self.l_diversity.items():
-            demands.append((name, one if isinstance(one, Diversity) else Diversity(l=one)))
-        if self.t_closeness or self.delta_disclosure or self.beta_likeness or alpha:
-            from oboro.techniques.attribute_models import share_demands
-
-            demands += share_demands(self.t_closeness, self.delta_disclosure, self.beta_likeness, alpha)
+    def demands(self, schema: Schema) -> list[tuple[str, AttributeModel]]:
+        """Return every model of a sensitive attribute that is asked for, with the attribute."""
+        given = {key: getattr(self, key) for key in _of_attributes()}
+        for key, limits in given.items():
+            if limits and not isinstance(limits, dict):  # one limit for all sensitive attributes
+                given[key] = dict.fromkeys(schema.sensitive, limits)
+                if not given[key]:
+                    raise UsageError(Message(f"error_technique.{key}_sensitive", step=self.step))
+        demands = attribute_models(given)
         quasi = schema.chosen(self.quasi, self.step)
         if not dict(demands).keys().isdisjoint(quasi):
             both = [name for name, _ in demands if name in quasi]
             raise UsageError(Message("error_technique.quasi_or_sensitive", step=self.step, both=both))
         return demands
 
-    def sample_limits(self, sample: int) -> list[Model]:
-        """What the verifier is to check of a table that is a sample; it has so many records, or people."""
-        from oboro.verifier.risk import EstimatedKMap, PopulationUniqueness, RecordsAtRisk, SampleUniqueness
-
-        models: list[Model] = []
-        if self.records_at_risk is not None:
-            models.append(RecordsAtRisk(**self.records_at_risk.model_dump()))
-        if self.sample_uniqueness is not None:
-            models.append(SampleUniqueness(share=self.sample_uniqueness))
-        if (unique := self.population_uniqueness) is not None:
-            part = unique.part(sample)
-            models.append(PopulationUniqueness(share=unique.share, fraction=part, estimator=unique.estimator))
-        if self.estimated_k_map is None:
-            return models
-        one = self.estimated_k_map
-        return [
-            *models,
-            EstimatedKMap(k=one.k, fraction=one.part(sample), significance=one.significance, estimator=one.estimator),
-        ]
+    def asked(self, *scopes: Scope) -> Iterator[PrivacyModel]:
+        """Yield the models of these scopes that are asked for."""
+        for key, declared in MODELS.items():
+            if declared.scope in scopes and (given := getattr(self, key, None)) is not None:
+                yield declared.of_limit(given)
 
     @property
     def of_sizes(self) -> bool:
-        """Whether something is demanded of the sizes of all classes together."""
-        return (self.records_at_risk, self.sample_uniqueness, self.population_uniqueness) != (None, None, None)
+        """Whether something is demanded of the sizes of all classes together, which the search decides by them."""
+        return any(model.estimated or model.at_risk is not None for model in self.asked("table"))
 
     def size_limits(self, sample: int) -> tuple[SizeLimit, ...]:
-        """What the search decides by, of the sizes of all classes."""
+        """Return the limits on the sizes of all classes, as the search decides by them."""
         from oboro.algorithms.lattice.suppression import SizeLimit
 
         limits = []
-        if self.records_at_risk is not None:
-            limits.append(SizeLimit(least_size(self.records_at_risk.risk), self.records_at_risk.share))
-        if self.sample_uniqueness is not None:
-            limits.append(SizeLimit(2, self.sample_uniqueness))
-        if self.population_uniqueness is not None:
-            limits.append(SizeLimit(estimated=self.population_uniqueness.too_many(sample)))
+        for model in self.asked("table"):
+            if model.at_risk is not None:
+                limits.append(SizeLimit(*model.at_risk))
+            elif model.estimated:
+                limits.append(SizeLimit(estimated=judge(model, sample).broken_by))
         return tuple(limits)
 
     def least_class(self, sample: int) -> int:
-        """How many records, or people, every class needs for k and the limits on risk."""
-        sizes = [getattr(self, "k", 1), 1 if self.maximum_risk is None else least_size(self.maximum_risk)]
-        if self.estimated_k_map is not None:
-            sizes.append(int(self.sample_limits(sample)[-1].required))
-        return max(sizes)
+        """Return the number of records, or people, that every class needs."""
+        return max([1, *(model.least_class(sample) for model in self.asked("class", "worth"))])
 
     def size_models(self, sample: int) -> list[Model]:
-        """What the verifier is to check of the sizes of classes."""
-        risks = self.maximum_risk is not None or self.average_risk is not None
-        estimates = self.of_sizes or self.estimated_k_map is not None
-        return (self.risk_limits() if risks else []) + (self.sample_limits(sample) if estimates else [])
-
-    def risk_limits(self) -> list[Model]:
-        """What the verifier is to check of the risk."""
-        from oboro.verifier.risk import AverageRisk, MaximumRisk
-
-        models: list[Model] = [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
-        return models + ([] if self.average_risk is None else [AverageRisk(risk=self.average_risk)])
+        """Return the judges of the sizes of classes, beside k."""
+        return [judge(model, sample) for model in self.asked("class", "table") if model.in_recipe]
 
     def population_limits(self, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
-        """What the verifier is to check against the population."""
-        from oboro.verifier.identity import DeltaPresence, KMap
-
+        """Return the judges that compare classes with the population."""
         everybody: dict[str, Any] = {"population": population, "hierarchies": hierarchies}
-        models: list[Model] = [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
-        if self.presence is not None:
-            models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
-        return models
+        return [judge(model, **everybody) for model in self.asked("population")]
 
     def limits_told(self, schema: Schema) -> list[Message]:
-        """What is demanded beyond the sensitive columns, in words."""
-        told = self.series_told(schema)
-        limits = {"maximum_risk": self.maximum_risk, "average_risk": self.average_risk}
-        told += [Message(f"technique.demand.{name}", risk=risk) for name, risk in limits.items() if risk is not None]
-        if self.records_at_risk is not None:
-            told.append(Message("technique.demand.records_at_risk", **self.records_at_risk.model_dump()))
-        if self.sample_uniqueness is not None:
-            told.append(Message("technique.demand.sample_uniqueness", share=self.sample_uniqueness))
-        if self.population_uniqueness is not None:
-            told.append(Message("technique.demand.population_uniqueness", **self.population_uniqueness.model_dump()))
-        if self.estimated_k_map is not None:
-            told.append(Message("technique.demand.estimated_k_map", **self.estimated_k_map.model_dump()))
-        return told + self.population_told()
+        """Describe the models beyond the sensitive attributes."""
+        sizes = [model.plan() for model in self.asked("class", "table") if model.in_recipe]
+        return [*self.series_told(schema), *sizes, *self.population_told()]
 
     def population_told(self) -> list[Message]:
-        """What is demanded of the people in the population that match a class."""
-        told = [] if self.k_map is None else [Message("technique.demand.k_map", k=self.k_map)]
-        if self.presence is not None:
-            told.append(Message("technique.demand.presence", low=self.presence.min, high=self.presence.max))
-        return told
+        """Describe the models of the people in the population who match a class."""
+        return [model.plan() for model in self.asked("population")]
+
+
+def _of_attributes() -> list[str]:
+    """Return the models of sensitive attributes in the order of recipes: those that one limit may ask of all come last."""
+    keys = [key for key, one in MODELS.items() if one.in_recipe and one.scope == "attribute"]
+    return sorted(keys, key=lambda key: MODELS[key].for_all)
+
+
+def attribute_models(given: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, AttributeModel]]:
+    """Return each model of a sensitive attribute with the attribute; `given` by the key of the model as a recipe has them.
+
+    >>> attribute_models({"l_diversity": {"disease": 2}})
+    [('disease', Diversity(l=2.0, kind='distinct', c=None))]
+    """
+    found: list[Any] = [
+        (name, MODELS[key].of_limit(one)) for key, limits in given.items() for name, one in limits.items()
+    ]
+    return found
 
 
 # Fitting demands ------------------------------------------------------------------------------------------------------
@@ -397,7 +288,8 @@ class ClassDemands(Technique):
 def require_fitting(step: KAnonymize) -> KAnonymize:
     """The step; raise a `ValueError` where two parameters of the step exclude each other."""
     local, worth = step.recoding == "local", step.by_class or step.profitability is not None
-    compared, further = step.t_closeness or step.delta_disclosure or step.beta_likeness, step.earlier or step.of_sizes
+    compared = any(getattr(step, key) for key in _of_attributes() if MODELS[key].compares_with_table)
+    further = step.earlier or step.of_sizes
     alone = local or step.suppress_people
     starred = step.suppress > 0 and step.suppressed != "drop"
     wrong = {
@@ -500,12 +392,7 @@ class WorthAsked(ClassDemands):
     def needs_population(self) -> bool:
         """Whether something is asked of people beyond the table."""
         journalist = self.profitability is not None and self.profitability.attacker == "journalist"
-        return journalist or self.k_map is not None or self.presence is not None
-
-    def least_class(self, sample: int) -> int:
-        """The same, and so many that no attack of a prosecutor pays off, where none may."""
-        asked, least = self.profitability, super().least_class(sample)
-        return least if asked is None or asked.attacker == "journalist" else max(least, asked.least)
+        return journalist or any(self.asked("population"))
 
     def loss_over(
         self, columns: Mapping[str, Column], hierarchies: Mapping[str, Hierarchy], schema: Schema, data: Dataset
@@ -528,7 +415,7 @@ class WorthAsked(ClassDemands):
     ) -> Population:
         """What is asked of the people of the population, over the levels that may be chosen."""
         from oboro.algorithms.lattice.constraints import Population, all_stars, unclear_values
-        from oboro.techniques.sample_models import Presence
+        from oboro.privacy.identity import Presence
 
         presence, most = self.presence or Presence(), problem.rows if problem.whole_people else problem.limit
         unclear = unclear_values(problem.hierarchies, levels, problem.columns, most)
@@ -548,17 +435,12 @@ class WorthAsked(ClassDemands):
 
     def worth_limits(self, hierarchies: Mapping[str, Hierarchy], population: PopulationCodes | None) -> list[Model]:
         """What the verifier is to check of the worth."""
-        if self.profitability is None:
-            return []
-        from oboro.verifier.economics import NoAttackPays, Profitable
-
-        amounts = self.profitability.model_dump(exclude={"attacks"})
-        people = {"population": None if population is None else population.table, "hierarchies": hierarchies}
-        return [(NoAttackPays if self.profitability.attacks == "none" else Profitable)(**amounts, **people)]
+        people: dict[str, Any] = {
+            "population": None if population is None else population.table,
+            "hierarchies": hierarchies,
+        }
+        return [judge(model, **people) for model in self.asked("worth")]
 
     def worth_told(self) -> list[Message]:
-        """What is demanded of the worth, in words."""
-        if self.profitability is None:
-            return []
-        amounts = self.profitability.model_dump()
-        return [Message(f"technique.demand.profitability.{amounts.pop('attacks')}", **amounts)]
+        """Describe what is demanded of the worth."""
+        return [model.plan() for model in self.asked("worth")]

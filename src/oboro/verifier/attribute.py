@@ -32,7 +32,8 @@ from oboro.notations.texts import texts_of
 from oboro.text import Message, Raw
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
-from oboro.verifier.identity import SensitiveModel
+from oboro.verifier.identity import DistinctLDiversity, SensitiveModel
+from oboro.verifier.judges import judges
 from oboro.verifier.verdict import Verdict
 
 __all__ = [
@@ -222,6 +223,7 @@ def _everybody(classes: Classes) -> int:
     return int(people_per_group(Groups.of([], classes.data.rows), classes.person).sum())
 
 
+@judges("delta_disclosure")
 class DeltaDisclosure(_SharesCompared):
     """Every sensitive value is less than 2^δ times as frequent in a class as in the table, and the other way round.
 
@@ -256,6 +258,7 @@ class DeltaDisclosure(_SharesCompared):
         return np.log2(ratio), ratio >= 2.0**self.delta
 
 
+@judges("beta_likeness")
 class BetaLikeness(_SharesCompared):
     """No sensitive value gains more than β times its share in the table by being in a class (Cao, Karras 2012)."""
 
@@ -337,6 +340,17 @@ class RecursiveLDiversity(SensitiveModel):
         return ratio, ~(ratio < self.c)
 
 
+@judges("l_diversity")
+def judge_diversity(*, l: float, kind: str = "distinct", c: float | None = None, sensitive: str) -> SensitiveModel:  # noqa: E741
+    """Return the judge of one kind of l-diversity."""
+    if kind == "distinct":
+        return DistinctLDiversity(sensitive=sensitive, l=l)
+    if kind == "entropy":
+        return EntropyLDiversity(sensitive=sensitive, l=l)
+    return RecursiveLDiversity(sensitive=sensitive, l=l, c=c)
+
+
+@judges("t_closeness")
 class TCloseness(SensitiveModel):
     """The sensitive values of every class are spread as in the whole table, up to a distance t (Li et al. 2007).
 
@@ -377,6 +391,7 @@ class TCloseness(SensitiveModel):
         return equal_distances(classes, column)
 
 
+@judges("alpha")
 class AlphaK(SensitiveModel):
     """In every class each sensitive value, or one given value, is that of at most the part α of the records or people (Wong
     et al. 2006).

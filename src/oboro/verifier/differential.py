@@ -18,11 +18,13 @@ from pydantic import Field
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.identity import Model
+from oboro.verifier.judges import judges
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["SampledPrivacy"]
 
 
+@judges("differential_privacy")
 class SampledPrivacy(Model):
     """(ε, δ)-differential privacy by sampling: every released combination of all columns occurs often enough."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from oboro.hierarchies.spec import HierarchySpec
 from oboro.notations.kinds import STAR
 from oboro.verifier.classes import Classes
 from oboro.verifier.identity import MatchingPeople, Model
+from oboro.verifier.judges import judges
 
 __all__ = ["NoAttackPays", "Profitable"]
 
@@ -106,6 +107,12 @@ class Profitable(_Worth):
             bits += np.log(covered[codes])
             whole += log(domain)
         return np.clip(np.round(bits / whole, 12), 0.0, 1.0) if whole > 0 else bits
+
+
+@judges("profitability")
+def judge_worth(*, attacks: Literal["allowed", "none"], **amounts: Any) -> Model:
+    """Return the judge of what classes earn, or of attacks that may not pay off."""
+    return (NoAttackPays if attacks == "none" else Profitable)(**amounts)
 
 
 def _covered(texts: pa.Array, shown: np.ndarray, hierarchy: Hierarchy) -> tuple[np.ndarray, int]:

@@ -37,6 +37,7 @@ from oboro.hierarchies.spec import HierarchySpec
 from oboro.notations.kinds import STAR
 from oboro.text import Message
 from oboro.verifier.classes import Classes
+from oboro.verifier.judges import judges
 from oboro.verifier.matching import correspondence, relation
 from oboro.verifier.verdict import Verdict
 
@@ -126,6 +127,10 @@ class Model(Parameters):
         found = Verdict.of(self.describe(), self.required, scores, broken, sizes, self.most, records)
         return found if classes.person is None else found.counting_people()
 
+    def broken_by(self, sizes: np.ndarray) -> bool:
+        """Whether classes of some sizes break a model that is estimated from the sizes of all classes alone."""
+        raise NotImplementedError
+
     def vacuous(self, note: Message) -> Verdict:
         """The verdict where nothing can break the model."""
         return Verdict.vacuous(self.describe(), self.required, note)
@@ -135,6 +140,7 @@ class Model(Parameters):
         raise NotImplementedError
 
 
+@judges("k")
 class KAnonymity(Model):
     """Every class holds at least k records, or k people (Sweeney 2002)."""
 
@@ -207,6 +213,7 @@ class DistinctLDiversity(SensitiveModel):
 # k-concealment as a model that a release is judged by.
 
 
+@judges("k_concealment")
 class KConcealment(Model):
     """Every released record matches k people or more, and every person k released records or more (Tassa et al. 2012).
 
@@ -397,6 +404,7 @@ class PopulationModel(Model):
         return replace(found, note=Message("verdict.labels_unclear", column=column, labels=list(labels), limits=limits))
 
 
+@judges("k_map")
 class KMap(PopulationModel):
     """Every class matches at least k people in the population (Sweeney 2002), however few of them are in the table."""
 
@@ -421,6 +429,7 @@ class KMap(PopulationModel):
         return self._naming_labels(super().judge(classes), classes)
 
 
+@judges("presence")
 class DeltaPresence(PopulationModel):
     """Of the people in the population that match a class, a share between `low` and `high` is in the table (Nergiz, Atzori
     & Clifton 2007).

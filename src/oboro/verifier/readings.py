@@ -26,8 +26,8 @@ from collections.abc import Iterable, Sequence
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.folding import empty_as_missing, folded, merged_missing, near_duplicates, words_read_as_missing
+from oboro.privacy.base import MODELS
 from oboro.text import Message
-from oboro.verifier.attribute import BetaLikeness, DeltaDisclosure, TCloseness
 from oboro.verifier.classes import Classes
 from oboro.verifier.identity import Model, SensitiveModel
 from oboro.verifier.verdict import Verdict
@@ -86,7 +86,7 @@ def judge_strictly(model: Model, classes: Classes) -> Verdict:
     views = [classes] if model.joinable else [classes, *_coarser(classes)]
     readings = [merged_missing(column, model.fold)]
     if _both_ways(model):
-        by_tree = isinstance(model, TCloseness) and model.distance == "hierarchical"
+        by_tree = getattr(model, "hierarchy", None) is not None
         # A hierarchy knows values and no names of them, so nothing finer than those is bound to it.
         readings.append(_merged(column) if by_tree else column.finest())
     found = [model.judge(_with(view, model.sensitive, reading)) for view in views for reading in readings]
@@ -103,7 +103,7 @@ def _coarser(classes: Classes) -> list[Classes]:
 
 def _both_ways(model: SensitiveModel) -> bool:
     """Whether a reader who tells more values apart may see it broken where one who merges them does not."""
-    return isinstance(model, TCloseness | BetaLikeness | DeltaDisclosure)
+    return MODELS.by_words[model.message].compares_with_table
 
 
 def _with(classes: Classes, name: str, column: Column) -> Classes:

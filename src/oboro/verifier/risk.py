@@ -20,7 +20,6 @@ allows too), so above a tenth the number taken is never below that of the full r
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from math import exp, lgamma, log
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -28,9 +27,11 @@ from pydantic import Field, computed_field
 
 from oboro._lazy import bring
 from oboro.errors import UsageError
+from oboro.privacy.risk import least_in_sample
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.identity import Model
+from oboro.verifier.judges import judges
 from oboro.verifier.verdict import Verdict
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "SampleUniqueness",
     "Uniqueness",
     "UniquenessEstimator",
-    "least_in_sample",
     "pitman",
     "slide_negative_binomial",
     "unique_share",
@@ -60,6 +60,7 @@ __all__ = [
 # suppressed records are a class like any other.
 
 
+@judges("maximum_risk")
 class MaximumRisk(Model):
     """No record has a higher re-identification risk; the highest is 1 / the size of the smallest class."""
 
@@ -79,6 +80,7 @@ class MaximumRisk(Model):
         return risks, risks > self.risk
 
 
+@judges("average_risk")
 class AverageRisk(Model):
     """The mean re-identification risk, which is classes / records, is no higher: over all records, and over those that are kept.
 
@@ -303,6 +305,7 @@ UniquenessEstimator = Literal["dankar", "zayatz", "pitman", "snb"]
 CellEstimator = Literal["poisson", "zero_truncated"]
 
 
+@judges("records_at_risk")
 class RecordsAtRisk(Model):
     """At most a share of the records has a re-identification risk above a limit: 1 / the size of their class."""
 
@@ -323,6 +326,7 @@ class RecordsAtRisk(Model):
         return _at_risk(classes, 1 / np.maximum(classes.sizes, 1) > self.risk, self.share)
 
 
+@judges("sample_uniqueness")
 class SampleUniqueness(Model):
     """At most a share of the records stands alone in its class."""
 
@@ -347,6 +351,7 @@ def _at_risk(classes: Classes, risky: np.ndarray, most: float) -> tuple[np.ndarr
     return np.full(classes.sizes.size, share), risky & (share > most)
 
 
+@judges("population_uniqueness")
 class PopulationUniqueness(Model):
     """At most a share of the population is unique, as estimated from the released classes; of the table, not of one class."""
 
@@ -364,6 +369,10 @@ class PopulationUniqueness(Model):
     def limits_classes(self) -> bool:
         """All may be unique where the share is 1."""
         return self.share < 1
+
+    def broken_by(self, sizes: np.ndarray) -> bool:
+        """Whether too large a share of the population is estimated to be unique."""
+        return unique_share(sizes, self.fraction, self.estimator) > self.share
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         found = unique_share(classes.sizes, self.fraction, self.estimator)
@@ -388,6 +397,7 @@ def unique_share(sizes: np.ndarray, fraction: float, estimator: UniquenessEstima
     return np.inf if number is None or not np.isfinite(number) else number / people
 
 
+@judges("estimated_k_map")
 class EstimatedKMap(Model):
     """Every class has so many records that it would rarely have them if fewer than k people of the population matched it."""
 
@@ -416,19 +426,3 @@ class EstimatedKMap(Model):
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         return classes.sizes, classes.sizes < self.required
-
-
-def least_in_sample(k: int, fraction: float, significance: float, estimator: CellEstimator) -> int:
-    """How many records a class of the sample needs, so that one which matches k people has as many with probability `significance`
-    at most; never more than k, because a class of k records matches k people.
-
-    >>> least_in_sample(10, 0.1, 0.05, "poisson"), least_in_sample(50, 0.02, 0.1, "zero_truncated")
-    (4, 4)
-    """
-    mean = k * fraction
-    shown = 1.0 if estimator == "poisson" else -np.expm1(-mean)
-    below, least = exp(-mean) if estimator == "poisson" else 0.0, 1
-    while least < k and 1 - below / shown > significance:
-        below += exp(least * log(mean) - mean - lgamma(least + 1))
-        least += 1
-    return min(k, least)

@@ -34,6 +34,7 @@ from oboro.hierarchies.hierarchy import Hierarchy, text_array
 from oboro.hierarchies.labels import is_star
 from oboro.verifier.classes import Classes
 from oboro.verifier.identity import EMPTY, Model
+from oboro.verifier.judges import judges
 from oboro.verifier.matching import relation
 from oboro.verifier.verdict import Verdict
 
@@ -457,6 +458,7 @@ class EarlierRelease:
 # The model of a series: whoever came, stayed or left between an earlier release and this one did so among many.
 
 
+@judges("series_anonymity")
 class SeriesAnonymity(Model):
     """With each earlier release, the rows of a class that came, stayed or left are none, or at least k with l secrets each."""
 

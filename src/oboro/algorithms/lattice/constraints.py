@@ -15,20 +15,20 @@ finer one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from operator import getitem
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
 from oboro.algorithms.lattice.kernels import attributes, nodes
 from oboro.data.column import Column
 from oboro.data.grouping import Groups
-from oboro.data.matching import Value, watched_values
+from oboro.data.matching import Value, absent, near_values, shown, watched_missing, watched_values
 from oboro.data.units import tally_people
-from oboro.errors import UsageError
+from oboro.errors import ColumnError, UsageError
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.notations.kinds import STAR, numbers_of
 from oboro.notations.texts import texts_of
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from oboro.algorithms.lattice.evaluator import DistinctTuples, NodeChecker
     from oboro.algorithms.lattice.problem import NodeClasses
     from oboro.hierarchies.hierarchy import Level
+    from oboro.privacy.attribute import Alpha, Closeness, Disclosure, Diversity, Likeness
+    from oboro.privacy.base import PrivacyModel
 
 __all__ = [
     "Distance",
@@ -55,6 +57,7 @@ __all__ = [
     "lacking",
     "lacking_at",
     "likeness_rule",
+    "rule_of",
     "unclear_values",
 ]
 
@@ -191,6 +194,7 @@ def _entropy(level: float, held: np.ndarray, each: np.ndarray) -> tuple[float, n
 # Class rules ----------------------------------------------------------------------------------------------------------
 
 
+R = TypeVar("R", bound="Callable[..., Rule]")
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 
@@ -258,6 +262,62 @@ class Rule:
         people = int(np.count_nonzero(person.counts))
         count = people if self.assumed.by_share else self.count
         return replace(self, whole=whole, count=count, of_people=True)
+
+
+RULES: dict[str, Callable[..., Rule]] = {}
+"""The rule of each model of a sensitive attribute, by the key of its declaration."""
+
+
+def decides(key: str) -> Callable[[R], R]:
+    """Register a function as that which makes the rule of a model from its declaration."""
+
+    def registered(made: R) -> R:
+        RULES[key] = made
+        return made
+
+    return registered
+
+
+def rule_of(declared: PrivacyModel, secret: str, column: Column, hierarchy: Hierarchy | None = None) -> Rule:
+    """Return the rule by which a search decides a declared model of a sensitive attribute.
+
+    >>> from oboro.privacy.attribute import Diversity
+    >>> rule_of(Diversity(l=3), "disease", Column.of(["flu", "flu", "cold"])).count
+    3
+    """
+    return RULES[declared.key](declared, secret, column, hierarchy)
+
+
+@decides("l_diversity")
+def _of_diversity(declared: Diversity, secret: str, column: Column, hierarchy: Hierarchy | None) -> Rule:
+    return diversity_rule(secret, column, l=declared.l, kind=declared.kind, c=declared.c or 1.0)
+
+
+@decides("t_closeness")
+def _of_closeness(declared: Closeness, secret: str, column: Column, hierarchy: Hierarchy | None) -> Rule:
+    return closeness_rule(secret, column, t=declared.t, distance=declared.distance, hierarchy=hierarchy)
+
+
+@decides("delta_disclosure")
+def _of_disclosure(declared: Disclosure, secret: str, column: Column, hierarchy: Hierarchy | None) -> Rule:
+    return disclosure_rule(secret, column, delta=declared.delta, held=declared.values == "held")
+
+
+@decides("beta_likeness")
+def _of_likeness(declared: Likeness, secret: str, column: Column, hierarchy: Hierarchy | None) -> Rule:
+    return likeness_rule(secret, column, beta=declared.beta, enhanced=declared.kind == "enhanced")
+
+
+@decides("alpha")
+def _of_alpha(declared: Alpha, secret: str, column: Column, hierarchy: Hierarchy | None) -> Rule:
+    """Build the rule; raise a `ColumnError` where no record has the value that is named, as after a typing error."""
+    value = declared.value
+    asked = [] if value is None or declared.absent == "allowed" or watched_missing(column, value) else [value]
+    if asked and absent(column, secret, asked):
+        near = near_values(asked[0], column)
+        id = "error_technique.value_near" if near else "error_technique.value_absent"
+        raise ColumnError(Message(id, column=secret, value=shown(asked[0]), near=near))
+    return alpha_rule(secret, column, alpha=declared.alpha, value=value)
 
 
 def diversity_rule(secret: str, column: Column, *, l: float, kind: str = "distinct", c: float = 1.0) -> Rule:  # noqa: E741
