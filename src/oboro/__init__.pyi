@@ -22,6 +22,7 @@ from oboro.recipe.starter import Starter as Starter
 from oboro.recipe.starter import init as init
 from oboro.recipe.starter import propose_hierarchy as propose_hierarchy
 from oboro.techniques.bottom_code import BottomCode as BottomCode
+from oboro.techniques.date_shift import DateShift as DateShift
 from oboro.techniques.dp_anonymize import DpAnonymize as DpAnonymize
 from oboro.techniques.drop_columns import DropColumns as DropColumns
 from oboro.techniques.drop_records import DropRecords as DropRecords

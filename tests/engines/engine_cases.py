@@ -56,6 +56,7 @@ BY_VALUE = {
 }
 BY_CHANCE = {
     "noise": recipe({"noise": {"attribute": "weight", "scale": 3}}, k_anonymize()),
+    "dates": recipe({"date_shift": {"attribute": "born", "days": 9}}, k_anonymize(suppress=0.9)),
     "sample": recipe({"sample": {"fraction": 0.5}}, k_anonymize(suppress=0.9)),
     "shuffle": recipe(k_anonymize(), {"shuffle": {"attributes": ["sex"]}}),
     "sort": recipe(k_anonymize(), {"sort": {"by": ["zip", "-a.b"]}}),

@@ -40,6 +40,7 @@ def people() -> dict[str, list[Any]]:
         "illness": some(["flu", "cold"], RARE["illness"]),
         "income": [*rng.integers(20_000, 90_000, ROWS - 1).tolist(), EXTREME["income"]],
         "height": [*np.round(rng.normal(170, 9, ROWS - 1), 3).tolist(), EXTREME["height"]],
+        "visit": some([f"2024-03-0{day}" for day in range(1, 10)], "2024-03-01"),
     }
 
 
@@ -62,13 +63,14 @@ def recipe(step: str, folder: Path) -> oboro.Recipe:
             "illness": {"role": "sensitive"},
             "income": {"role": "other"},
             "height": {"role": "other"},
+            "visit": {"role": "other"},
         },
         "steps": [
             *([{"drop_columns": {"attributes": [*example.dropped]}}] if example.dropped else []),
             {step: example.parameters},
         ],
         "seed": SEED,
-        "accept": {"unique_on": ["age", "job", "income", "height"], "because": "canaries are no people"},
+        "accept": {"unique_on": ["age", "job", "income", "height", "visit"], "because": "canaries are no people"},
     }
     if {"income", "height"} & {*example.dropped}:
         del content["accept"]

@@ -202,7 +202,7 @@ def test_a_pseudonym_is_no_identifier_and_leaves_the_rest_alone() -> None:
 
 def test_a_collision_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """At least 60 bits never collide in a test, so the hash is made to."""
-    monkeypatch.setattr(pseudonymize, "_digests", lambda key, domain, texts: np.zeros((len(texts), 32), np.uint8))
+    monkeypatch.setattr(pseudonymize, "keyed_digests", lambda key, domain, texts: np.zeros((len(texts), 32), np.uint8))
     with pytest.raises(UsageError, match="same pseudonym of 16 letters; set a larger `length`"):
         pseudonyms(keyed(), ["Ann", "Bob"])
     assert pseudonyms(keyed(), ["Ann", "Ann"]) == ["A" * 16] * 2

@@ -23,6 +23,7 @@ __all__ = [
     "FOLDS",
     "Fold",
     "as_folded",
+    "canonical_texts",
     "empty_as_missing",
     "folded",
     "merged_missing",
@@ -156,6 +157,20 @@ def near_duplicates(column: Column) -> int:
     held = clean(column)
     keys = _keys(held.values, FOLDS)
     return 0 if keys is held.values else len(held.values) - len(keys.unique())
+
+
+def canonical_texts(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:
+    """Return one text for all spellings that differ only in what is folded, the same in every table. O(distinct values).
+
+    `folded` takes shortcuts where no two values of a column can be alike. Values that are no text stay as they are.
+
+    >>> canonical_texts(pa.array(["ANN"]), ["case"]).to_pylist(), canonical_texts(pa.array(["007"]), ["number"]).to_pylist()
+    (['ann'], ['7'])
+    """
+    if not folds or not is_text(texts):
+        return texts
+    mixed = pa.array(["aA", "0"], texts.type)  # two cases and two lengths: no shortcut holds
+    return _keys(pa.concat_arrays([texts, mixed]), folds)[: len(texts)]
 
 
 def _keys(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:

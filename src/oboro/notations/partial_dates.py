@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oboro._lazy import pc
 
-__all__ = ["names_periods", "odd_among_plain_dates", "read_plain_dates", "seems_dated"]
+__all__ = ["is_whole_days", "names_periods", "odd_among_plain_dates", "read_plain_dates", "seems_dated"]
 
 
 MONTH = r"^([0-9]{4})[-/](0?[1-9]|1[0-2])$"
@@ -42,6 +42,15 @@ def read_plain_dates(values: pa.Array) -> pa.Array | None:
             days = pc.replace_substring_regex(values.cast(pa.string()), form, day)
             return _as_days(pc.replace_substring_regex(days, "-([0-9])-", r"-0\1-"))
     return None
+
+
+def is_whole_days(values: pa.Array) -> bool:
+    """Return whether all values are dates of eight digits.
+
+    >>> is_whole_days(pa.array([20240531])), is_whole_days(pa.array([202405])), is_whole_days(pa.array(["2024-05"]))
+    (True, False, False)
+    """
+    return _all(values, DIGITS)
 
 
 def odd_among_plain_dates(values: pa.Array) -> str | None:

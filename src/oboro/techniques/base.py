@@ -67,7 +67,7 @@ class SecretExample:
     """Example parameters that a report for the public must keep to itself.
 
     They are for a table with the columns `name` and `canarycolumn` (identifiers), `age` and `job` (quasi-identifiers), `illness`
-    (sensitive), `income` and `height` (other).
+    (sensitive), `income`, `height` and `visit` (a date; other).
     """
 
     parameters: Mapping[str, Any]

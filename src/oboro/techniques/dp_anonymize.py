@@ -73,7 +73,7 @@ class DpAnonymize(Technique):
     )
     secret_example: ClassVar[SecretExample | None] = SecretExample(
         {"epsilon": 1, "delta": 0.00937, "levels": {"age": 2, "job": 1}},
-        dropped=("name", "canarycolumn", "illness", "income", "height"),
+        dropped=("name", "canarycolumn", "illness", "income", "height", "visit"),
     )
     random: ClassVar[bool] = False
     coarser: ClassVar[bool] = True

@@ -25,7 +25,7 @@ from oboro.system.files import is_variable_name, secret_key, variable_shown
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
 from oboro.text import Message, Words
 
-__all__ = ["Pseudonymize"]
+__all__ = ["Pseudonymize", "keyed_digests"]
 
 
 ALPHABETS = {"base32": b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "hex": b"0123456789abcdef"}  # RFC 4648
@@ -173,7 +173,7 @@ class Pseudonymize(Technique):
         """The pseudonym of one value at a time, for streams; the same as in a table. Only `hmac` needs no other value for that."""
         if self.method != "hmac":
             raise UsageError(Message("error_technique.one_table", step=self.step, method=self.method))
-        salted = _salted(self._key(folder), name if self.domain is None else self.domain)
+        salted = _salted(self._key(folder), (name if self.domain is None else self.domain).encode())
         spell = bytes.hex if self.alphabet == "hex" else lambda digest: base64.b32encode(digest).decode()
         keep, length, prefix = self.missing == "keep", (self.length or LENGTH), self.prefix
 
@@ -190,7 +190,7 @@ class Pseudonymize(Technique):
         values = list(map(attrgetter("values"), columns))
         texts = pa.concat_arrays(list(map(text_values, values)))
         distinct = texts.dictionary_encode(null_encoding="mask" if self.missing == "keep" else "encode")
-        pseudonyms = self._pseudonyms(_digests(key, domain, distinct.dictionary))
+        pseudonyms = self._pseudonyms(keyed_digests(key, domain.encode(), distinct.dictionary))
         pseudonyms = pa.concat_arrays([pseudonyms, pa.nulls(1, pseudonyms.type)])  # what stays missing
         table = distinct.indices.fill_null(len(pseudonyms) - 1).to_numpy(zero_copy_only=False)
         parts = np.split(table, np.cumsum(list(map(len, values)))[:-1])
@@ -237,8 +237,8 @@ class Pseudonymize(Technique):
         return Message("technique.pseudonymize.keyed_letters", salt=salt, where=where, **letters)
 
 
-def _digests(key: bytes, domain: str, texts: pa.Array) -> np.ndarray:
-    """HMAC-SHA-256 of every text under HMAC(key, domain): one row of 32 bytes each.
+def keyed_digests(key: bytes, domain: bytes, texts: pa.Array) -> np.ndarray:
+    """Return HMAC-SHA-256 of every text under HMAC(key, domain): one row of 32 bytes each.
 
     A key of its own for each domain keeps salt and value apart: no domain and value can run into another pair. Copying
     a keyed object takes 2.0 µs; `hmac.digest`, which sets the key up every time, takes 2.9 µs.
@@ -248,8 +248,8 @@ def _digests(key: bytes, domain: str, texts: pa.Array) -> np.ndarray:
     return np.frombuffer(joined, dtype=np.uint8).reshape(-1, 32)
 
 
-def _salted(key: bytes, domain: str) -> hmac.HMAC:
-    return hmac.new(hmac.digest(key, domain.encode(), "sha256"), digestmod="sha256")
+def _salted(key: bytes, domain: bytes) -> hmac.HMAC:
+    return hmac.new(hmac.digest(key, domain, "sha256"), digestmod="sha256")
 
 
 def _digest(salted: hmac.HMAC, text: bytes | None) -> bytes:

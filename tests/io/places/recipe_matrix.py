@@ -146,8 +146,9 @@ RECIPES: dict[str, Case] = {
         [{"drop_columns": {"attributes": ["card"]}}, {"suppress_cells": {"k": 3}}],
     ),
     "noise and swap": Case(
-        {"age": AGE, "weight": OTHER, "paid": OTHER},
+        {"age": AGE, "weight": OTHER, "paid": OTHER, "seen": OTHER},
         [
+            {"date_shift": {"attribute": "seen", "days": 10}},
             {"top_code": {"attribute": "paid", "at": 1000}},
             {"bottom_code": {"attribute": "weight", "at": 51}},
             {"noise": {"attribute": "weight", "scale": 2}},
@@ -155,7 +156,7 @@ RECIPES: dict[str, Case] = {
             {"swap": {"attribute": "paid", "method": "random"}},
             K,
         ],
-        _accepted("weight", "paid"),
+        _accepted("weight", "paid", "seen"),
     ),
     "shuffle": Case(
         {"age": AGE, "ill": OTHER, "paid": OTHER}, [{"shuffle": {"attributes": ["ill"]}}, K], _accepted("ill", "paid")
