@@ -43,6 +43,6 @@ from oboro.techniques.suppress_cells import SuppressCells as SuppressCells
 from oboro.techniques.swap import Swap as Swap
 from oboro.techniques.synthesize import Synthesize as Synthesize
 from oboro.techniques.top_code import TopCode as TopCode
-from oboro.verifier.promises import verify as verify
+from oboro.verifier.table import verify as verify
 
 __version__: str

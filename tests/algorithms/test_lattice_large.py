@@ -30,7 +30,7 @@ from oboro.algorithms.lattice.sliced import SlicedChecker
 from oboro.data.column import Column
 from oboro.hierarchies.hierarchy import Hierarchy, Level
 from oboro.hierarchies.spec import HierarchySpec
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 
 @pytest.fixture(params=[64, 0], ids=["counters", "hashed"])

@@ -28,7 +28,7 @@ from oboro.cli.all_commands import app
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
 from oboro.privacy.risk import least_size
 from oboro.techniques.k_anonymize import KAnonymize
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 PARTS = [0.0, 0.0, 0.1, 0.25, 0.3, 0.5, 0.6, 0.75, 1.0]
 

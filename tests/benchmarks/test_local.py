@@ -12,7 +12,7 @@ from oboro.algorithms.partitioning.records import OrderedAttribute, TreeAttribut
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.grouping import Groups
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 
 def groups_of(labels):

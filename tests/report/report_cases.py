@@ -15,7 +15,7 @@ from oboro.data.dataset import Dataset
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.hierarchies.spec import HierarchySpec
 from oboro.report.report import Report
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 from oboro.verifier.verdict import Verification
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}

@@ -11,7 +11,7 @@ from tests.report.report_cases import STREAM, Page, demo, make, tables
 from oboro.data.dataset import Dataset
 from oboro.errors import UsageError
 from oboro.report.report import Report
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 
 def reports() -> dict[str, Report]:

@@ -25,7 +25,7 @@ from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar,
 from oboro.report.render import sections
 from oboro.report.report import Report
 from oboro.report.sections.columns import MOST_PICTURES
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 HOSTILE = "<script>alert(1)</script>"
 ATTRIBUTE = '" onload="alert(2)'

@@ -24,7 +24,7 @@ from oboro.report.chosen_levels import chosen_levels_said
 from oboro.schema import Attribute, Schema
 from oboro.techniques.base import Work
 from oboro.techniques.k_anonymize import KAnonymize
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 AGES = {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}
 PEOPLE = {

@@ -26,7 +26,7 @@ from oboro.techniques.columns import Density, spans
 from oboro.techniques.partition_univariate import PartitionUnivariate
 from oboro.techniques.synthesize import Synthesize
 from oboro.verifier.identity import KAnonymity
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 EXAMPLES: list[Technique] = [
     PartitionUnivariate(attribute="age", k=3),

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from oboro.cli.all_commands import app
 from oboro.errors import UsageError
 from oboro.techniques.k_anonymize import KAnonymize
-from oboro.verifier.promises import verify
 from oboro.verifier.risk import expected_small, least_in_sample, shlosser, slide_negative_binomial, unique_share
+from oboro.verifier.table import verify
 
 TEN = {"x": [*"aaaa", *"bbb", "c", "c", "d"]}  # classes of 4, 3, 2 and 1
 

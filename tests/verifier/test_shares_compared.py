@@ -24,7 +24,7 @@ from oboro.schema import Attribute, Schema
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.verifier.attribute import BetaLikeness, DeltaDisclosure
 from oboro.verifier.classes import Classes
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 # Ten records: flu 5, cold 4, gout 1. Among the six women flu 3, cold 2, gout 1; among the four men flu 2, cold 2.
 PATIENTS = {"sex": ["F"] * 6 + ["M"] * 4, "s": [*["flu"] * 3, *["cold"] * 2, "gout", *["flu"] * 2, *["cold"] * 2]}

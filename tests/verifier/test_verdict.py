@@ -5,8 +5,8 @@ import json
 import pytest
 
 from oboro.text import Message
-from oboro.verifier.promises import verify
 from oboro.verifier.stream import verify_stream, verify_window
+from oboro.verifier.table import verify
 from oboro.verifier.verdict import Verdict
 
 TABLE = {"sex": ["F", "F", "M"], "disease": ["flu", "cold", "flu"]}

@@ -31,7 +31,8 @@ from oboro.verifier import kernels
 from oboro.verifier.attribute import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness, _decide
 from oboro.verifier.classes import Classes
 from oboro.verifier.identity import DistinctLDiversity, KAnonymity, Model
-from oboro.verifier.promises import Promise, verify
+from oboro.verifier.promises import Promise
+from oboro.verifier.table import verify
 from oboro.verifier.verdict import Verification
 
 # The definitions, in plain loops --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import field, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -11,6 +11,7 @@ import typer
 
 from oboro.cli.language import spoken
 from oboro.cli.options import FOUND_OUT, AsJson, Claims, Reading, gathered, names, print_json, read_table
+from oboro.privacy.base import MODELS, Keyword, keywords_of
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -19,38 +20,49 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 
-@dataclass(frozen=True)
-class Models(Claims):
-    """The privacy models that a release is held against."""
+def _claimed(models: Any) -> dict[str, Any]:
+    """Return the keywords of `oboro.verify` that the options give."""
+    from oboro.hierarchies.spec import HierarchySpec
 
-    hierarchy: Path | None = None
-    delta: float | None = None
-    disclosed: str = "all"
-    beta: float | None = None
-    likeness: str = "enhanced"
-    maximum_risk: float | None = None
-    average_risk: float | None = None
-    records_at_risk: str | None = None
-    sample_uniqueness: float | None = None
-    population_uniqueness: float | None = None
-    estimated_k_map: int | None = None
-    fraction: float | None = None
-    estimator: str | None = None
-    significance: float = 0.05
-    k_map: int | None = None
-    presence: str | None = None
-
-    def demands(self) -> dict[str, Any]:
-        """The same for `oboro.verify`."""
-        from oboro.hierarchies.spec import HierarchySpec
-
-        return super().demands() | {
-            "hierarchy": HierarchySpec(csv=str(self.hierarchy)) if self.hierarchy else None,
-            "records_at_risk": _pair(self.records_at_risk, "--records-at-risk", "0.2,0.05"),
-            "presence": _pair(self.presence, "--presence", "0.1,0.6"),
-        }
+    given: dict[str, Any] = {}
+    for keyword in KEYWORDS:
+        value = getattr(models, keyword.option or keyword.name)
+        if len(keyword.parameters) == 2:
+            value = _pair(value, f"--{keyword.name.replace('_', '-')}", keyword.example)
+        given[keyword.name] = HierarchySpec(csv=str(value)) if isinstance(value, Path) else value
+    return given
 
 
+def _kind(keyword: Keyword) -> Any:
+    """Return the type of an option: a pair is text, and a hierarchy is a file."""
+    known = {
+        "int | None": int | None,
+        "float | None": float | None,
+        "str | None": str | None,
+        "str": str,
+        "float": float,
+    }
+    return known.get(keyword.kind, str | None if len(keyword.parameters) == 2 else Path | None)
+
+
+def _options() -> list[Keyword]:
+    """Return the keywords that are options, once each: of one sensitive attribute before those of a table or a population."""
+    order = sorted(MODELS.values(), key=lambda one: (one.scope == "population", one.scope != "attribute"))
+    return [one for one in keywords_of(order).values() if one.option is not None]
+
+
+KEYWORDS = _options()
+# The privacy models that a release is held against. The first options are those of `oboro evaluate`, too.
+Models: Any = make_dataclass(
+    "Models",
+    [
+        (name, _kind(one), field(default=one.default))
+        for one in KEYWORDS
+        if (name := one.option or one.name) not in {claim.name for claim in fields(Claims)}
+    ],
+    bases=(Claims,),
+    frozen=True,
+)
 NO_MODELS = Models()
 
 
@@ -82,7 +94,7 @@ def verify(
     """
     from oboro.io.formats.base import is_json_lines
     from oboro.text import Message
-    from oboro.verifier.promises import verify as check
+    from oboro.verifier.table import verify as check
 
     if stream is not None:
         went_in, came_out = _streams(stream, released, reading, partition, dead_letters, id)
@@ -96,7 +108,7 @@ def verify(
         table.data,
         quasi=known,
         sensitive=sensitive,
-        **models.demands(),
+        **_claimed(models),
         population=everybody,
         person=person,
         fold=[one.strip() for one in fold.split(",")] if fold else (),

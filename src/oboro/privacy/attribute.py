@@ -72,6 +72,17 @@ class Diversity(AttributeModel):
             raise ValueError(Message("error_technique.whole_l", kind=self.kind))
         return self
 
+    @classmethod
+    def wrong_keywords(cls, given: Mapping[str, Any]) -> Message | None:
+        """Explain an unknown kind, and a c without the kind that needs it."""
+        if given["kind"] not in cls.choices("kind"):
+            return Message("error_verifier.kind", kinds=list(cls.choices("kind")), got=given["kind"])
+        return (
+            Message("error_verifier.recursive_c")
+            if (given["kind"] == "recursive") != (given["c"] is not None)
+            else None
+        )
+
     def plan(self, sensitive: str | None = None) -> Message:
         """Describe the diversity of each class."""
         more = {"c": self.c} if self.kind == "recursive" else {}

@@ -8,7 +8,7 @@ knows the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from oboro.data.parameters import Parameters
 from oboro.text import Message
 
-__all__ = ["MODELS", "Bounds", "Control", "Keyword", "PrivacyModel", "Scope", "model_named"]
+__all__ = ["MODELS", "Bounds", "Control", "Keyword", "PrivacyModel", "Scope", "keywords_of", "model_named"]
 
 FAMILIES = ("identity", "risk", "attribute", "economics", "differential", "series")
 Scope = Literal["class", "table", "population", "attribute", "worth", "release"]
@@ -37,6 +37,8 @@ class Keyword:
     """The parameter of the command, where it has another name than the keyword; None where there is no option."""
     example: str = ""
     """The example that an error shows for a pair on the command line."""
+    wrong: str = ""
+    """The id of the error where the value is no pair."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,11 @@ class PrivacyModel(Parameters):
         return None
 
     @classmethod
+    def wrong_keywords(cls, given: Mapping[str, Any]) -> Message | None:
+        """Explain why the keywords of the model do not fit together; None where they do."""
+        return None
+
+    @classmethod
     def of_limit(cls, given: Any) -> Self:
         """Return the declaration that a recipe wrote: itself, or a bare number as the limit."""
         return given if isinstance(given, cls) else cls(**{cls.limit: given})
@@ -192,3 +199,12 @@ def model_named(words: Message) -> PrivacyModel | None:
     """
     declared = MODELS.by_words.get(words.id)
     return None if declared is None else declared.of_words(words)
+
+
+def keywords_of(models: Iterable[type[PrivacyModel]]) -> dict[str, Keyword]:
+    """Return the keywords of some models by their names; one that several models share comes after the first of each."""
+    found: dict[str, Keyword] = {}
+    for keyword in (one for model in models for one in model.keywords):
+        found.pop(keyword.name, None)
+        found[keyword.name] = keyword
+    return found

@@ -33,7 +33,7 @@ class KAnonymity(PrivacyModel):
 
     def plan(self, sensitive: str | None = None) -> Message:
         """Describe the least size of each class."""
-        return Message("technique.demand.alike", k=self.k, person=None)
+        return Message("technique.demand.alike", k=self.k)
 
     def least_class(self, sample: int) -> int:
         """Return k."""

@@ -87,7 +87,13 @@ class AtRisk(PrivacyModel):
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.records_at_risk": {}}
     limit: ClassVar[str] = "share"
     keywords: ClassVar[Sequence[Keyword]] = (
-        Keyword("records_at_risk", ("risk", "share"), "tuple[float, float] | None", example="0.2,0.05"),
+        Keyword(
+            "records_at_risk",
+            ("risk", "share"),
+            "tuple[float, float] | None",
+            example="0.2,0.05",
+            wrong="error_verifier.records_at_risk",
+        ),
     )
     control: ClassVar[Control | None] = Control(
         "risk", "few", 1, "percent", part="share", also={"risk": 0.2}, amount=("risk", "above_risk"), last=True

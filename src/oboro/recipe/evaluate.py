@@ -56,8 +56,9 @@ from oboro.techniques.requirements import ClassDemands
 from oboro.text import Message
 from oboro.verifier.identity import KAnonymity, Model
 from oboro.verifier.judges import judge_attribute
-from oboro.verifier.promises import Promise, judge_together, verify
+from oboro.verifier.promises import Promise, judge_together
 from oboro.verifier.readings import fewest_people
+from oboro.verifier.table import verify
 from oboro.verifier.verdict import Verdict, Verification
 
 if TYPE_CHECKING:

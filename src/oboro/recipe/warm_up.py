@@ -31,7 +31,7 @@ from oboro.techniques.base import Work
 from oboro.techniques.checks import people
 from oboro.text import Message
 from oboro.text.language import Progress, silent
-from oboro.verifier.promises import verify
+from oboro.verifier.table import verify
 
 __all__ = ["JOBS", "WarmUp", "warm_up"]
 
