@@ -125,7 +125,7 @@ def soak(runs: list[dict[str, Any]]) -> str:
             f"{one['restart']['cpu_seconds']:.1f} s",
             f"{one['restart']['seconds']:.0f} s",
         ]
-        lines.append(f"| `{one['command'].partition(' ')[2]}` | {' | '.join(cells)} |")
+        lines.append(f"| `{one['command']}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -56,7 +56,7 @@ class Mutation:
             path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
 
 
-STEPS, GROUPS = (f"stream/window/kernels/{name}.py" for name in ("window_steps", "group_forming"))
+STEPS = GROUPS = "stream/window/kernels.py"
 MUTATIONS = (
     Mutation(
         "owner",
@@ -82,7 +82,7 @@ MUTATIONS = (
         "a table adds in the order of its rows",
         (
             (
-                "techniques/columns/group_values.py",
+                "techniques/columns.py",
                 "order = np.lexsort((numbers, groups.labels))",
                 'order = np.argsort(groups.labels, kind="stable")',
             ),
@@ -92,13 +92,13 @@ MUTATIONS = (
     Mutation(
         "nobody",
         "not-a-number is a person, and another one each time",
-        (("stream/delay_free/record_coder.py", "    if tells_nothing(value):", "    if value is None:"),),
+        (("stream/delay_free/coder.py", "MISSING if tells_nothing(value) else", "MISSING if value is None else"),),
         "tests/stream/test_missing_people.py",
     ),
     Mutation(
         "nobody",
         "the verifier counts not-a-number as people",
-        (("verifier/window_check.py", "-1 if tells_nothing(one) else", "-1 if one is None else"),),
+        (("verifier/stream.py", "-1 if tells_nothing(one) else", "-1 if one is None else"),),
         "tests/stream/test_missing_people.py",
     ),
     Mutation(
@@ -106,7 +106,7 @@ MUTATIONS = (
         "values are compared as text",
         (
             (
-                "table/spelling/named_values.py",
+                "data/matching.py",
                 "return found | np.isin(numbers_of(values, name), places) if any(map(np.isfinite, places)) else found",
                 "return found",
             ),
@@ -119,9 +119,9 @@ MUTATIONS = (
         "a value that nobody has passes silently",
         (
             (
-                "techniques/demands/further/share_demands.py",
-                "absent(column, sensitive, [self.value]):",
-                "absent(column, sensitive, []):",
+                "algorithms/lattice/constraints.py",
+                "if asked and absent(column, secret, asked):",
+                "if asked and absent(column, secret, []):",
             ),
         ),
         "tests/recipe/test_recipe_values.py",
@@ -136,7 +136,7 @@ MUTATIONS = (
     Mutation(
         "composition",
         "each promise is judged over its own columns alone",
-        (("verifier/joint_promises.py", "several = len({", "several = 0 > len({"),),
+        (("verifier/promises.py", "several = len({", "several = 0 > len({"),),
         "tests/recipe/test_composition.py",
     ),
     Mutation(
@@ -156,7 +156,7 @@ MUTATIONS = (
         "rows keep their order where something is promised",
         (
             (
-                "recipe/released/released_order.py",
+                "recipe/randomness.py",
                 'return order == "shuffled" or (order is None and any(map(attrgetter("promising"), steps)))',
                 'return order == "shuffled"',
             ),
@@ -172,7 +172,7 @@ MUTATIONS = (
     Mutation(
         "seed",
         "no seed is warned of",
-        (("recipe/released/secret_seed.py", "GUESSABLE = 1 << 64", "GUESSABLE = 0"),),
+        (("recipe/randomness.py", "GUESSABLE = 1 << 64", "GUESSABLE = 0"),),
         "tests/recipe/test_secret_seed.py",
     ),
     Mutation(
@@ -180,7 +180,7 @@ MUTATIONS = (
         "a secret seed is not asked for",
         (
             (
-                "recipe/released/secret_seed.py",
+                "recipe/randomness.py",
                 "if recipe.seed_env is None and recipe.seed_file is None:",
                 "if recipe.seed_file is None:",
             ),
@@ -192,18 +192,18 @@ MUTATIONS = (
         "nobody is held back, and the verifier does not look",
         (
             (
-                "techniques/demands/kept_in_series.py",
+                "techniques/series.py",
                 "            if gone.any():\n                break",
                 "            gone &= False",
             ),
-            ("verifier/models/series_model.py", "sizes, broken, sizes", "sizes, broken & False, sizes"),
+            ("verifier/series.py", "sizes, broken, sizes", "sizes, broken & False, sizes"),
         ),
         "tests/recipe/test_series.py",
     ),
     Mutation(
         "series",
         "few who came, stayed or left are not broken",
-        (("verifier/series/row_changes.py", "few = self.sizes < wanted.k", "few = self.sizes < 0"),),
+        (("verifier/series.py", "few = self.sizes < wanted.k", "few = self.sizes < 0"),),
         "tests/verifier/test_series.py",
     ),
     Mutation(
@@ -211,7 +211,7 @@ MUTATIONS = (
         "empty text of one release is not the missing value of another",
         (
             (
-                "verifier/series/shared_codes.py",
+                "verifier/series.py",
                 "told = [column for column in columns if _has_empty(column)]",
                 "told: list[Column] = []",
             ),
@@ -222,7 +222,7 @@ MUTATIONS = (
     Mutation(
         "restart",
         "a mapping may be taken for a date",
-        (("stream/snapshot.py", 'return {"mapping": inner} if inner.keys() in MARKED else inner', "return inner"),),
+        (("stream/anonymizer.py", 'return {"mapping": inner} if inner.keys() in MARKED else inner', "return inner"),),
         "tests/stream/test_restart.py",
         "any_name",
     ),
@@ -231,7 +231,7 @@ MUTATIONS = (
         "what is forgotten is not saved with its place",
         (
             (
-                "stream/delay_free/delay_free.py",
+                "stream/delay_free/stream.py",
                 "write_snapshot(Path(path), meta, self._side.dump())",
                 'write_snapshot(Path(path), meta, getattr(self._side, "_tidy", int)() or self._side.dump())',
             ),
@@ -242,25 +242,25 @@ MUTATIONS = (
     Mutation(
         "readers",
         "what one tool merges is merged",
-        (("verifier/strict_reading.py", "found = data.finest([*known, *secrets])", "found = data"),),
+        (("verifier/readings.py", "found = data.finest([*known, *secrets])", "found = data"),),
         "tests/verifier/test_strict_reading.py",
     ),
     Mutation(
         "readers",
         "near-duplicates are not said",
-        (("table/spelling/folding.py", "return 0 if keys is held.values else", "return 0 if len(keys) >= 0 else"),),
+        (("data/folding.py", "return 0 if keys is held.values else", "return 0 if len(keys) >= 0 else"),),
         "tests/verifier/test_near_duplicates.py",
     ),
     Mutation(
         "readers",
         "local recoding that suppresses everybody is an internal error",
-        (("techniques/demands/chosen_levels.py", "if len(used) <= 1:", "if len(used) == 1:"),),
+        (("techniques/k_anonymize.py", "if len(used) <= 1:", "if len(used) == 1:"),),
         "tests/techniques/test_local_suppression.py",
     ),
     Mutation(
         "readers",
         "errors show values",
-        (("text/raw_values.py", "    return _always[0] or os", "    return True or _always[0] or os"),),
+        (("text/raw.py", "    return _always[0] or os", "    return True or _always[0] or os"),),
         "tests/cli/test_quiet_errors.py",
     ),
 )

@@ -88,16 +88,16 @@ def files(room: str = "") -> set[Path]:
 
 def test_what_the_code_imports_is_declared() -> None:
     others = declared("dp", "spark", "stores", *PARTS, *DATABASES, *EXTRAS)
-    assert imported(files() - files("app/web")) - YOURS <= declared() | others
-    assert imported(files("app/web")) <= declared() | declared("web", "excel")
+    assert imported(files() - files("web")) - YOURS <= declared() | others
+    assert imported(files("web")) <= declared() | declared("web", "excel")
 
 
 def test_what_is_declared_is_imported() -> None:
     assert declared() <= imported(files())
-    assert declared("dp") <= imported(files("techniques") | files("decide"))
+    assert declared("dp") <= imported(files("techniques") | files("algorithms"))
     assert declared(*PARTS) <= imported(files())
     assert declared("bench") - TOOLS - declared("science") <= imported(BENCHMARKS)
-    assert declared("web") <= imported(files("app/web"))
+    assert declared("web") <= imported(files("web"))
     assert declared("spark") <= imported(files("engines"))
 
 

@@ -40,7 +40,7 @@ sys.meta_path.insert(0, Absent())
 os.chdir(sys.argv[1])
 import oboro
 from oboro.errors import UsageError
-from oboro.kernels import always_compiled
+from oboro.kernels.jit import always_compiled
 from oboro.recipe.starter import write_sample
 recipe = oboro.Recipe.load(write_sample("people", Path("people.csv"), rows=300))
 with always_compiled():

@@ -398,7 +398,7 @@ def test_greedy_groups() -> None:
 EXAMPLES = [
     {"k": 2},
     {"k": 3, "objective": "ncp", "effort": 50, "publish": "hierarchy"},
-    {"k": 2, "method": "tsp", "truth": "identity"},
+    {"k": 2, "method": "tsp", "truth": "identity", "publish": "hierarchy"},
     {"k": 2, "method": "lottery+clusters", "draws": 50},
 ]
 

@@ -449,7 +449,7 @@ def test_an_answer_is_told_before_a_wide_lattice_is_laid_out(monkeypatch):
     told, before = [], []
     status = lattice_status.NodeStatus
     monkeypatch.setattr(search, "WIDE", 0)
-    monkeypatch.setattr(lattice_status, "NodeStatus", lambda *given: before.extend(told) or status(*given))
+    monkeypatch.setattr(search, "NodeStatus", lambda *given: before.extend(told) or status(*given))
     problem = larger_case("loss", rows=300, attributes=5).problem()
     found = search.search(problem, minimal=False, tell=told.append, first=iter([problem.lattice.top]))
     monkeypatch.undo()

@@ -76,5 +76,5 @@ def test_a_person_that_the_original_lacks() -> None:
 def test_the_module_does_not_hide_the_function() -> None:
     import oboro.attacks.run
 
-    assert callable(oboro.attacks.base.attack)
+    assert callable(oboro.attacks.run.attack)
     assert callable(oboro.attack)

@@ -17,7 +17,8 @@ import sys
 sys.path.append({TRACE!r})
 import traced_run
 print(*traced_run.ways_up(traced_run.entered(sys.argv[1:])), sep="\\n", file=sys.stderr)
-print(*sorted(name for name in sys.modules if name.split(".")[0] in ("sklearn", "vl_convert") or name.startswith("oboro.report")))
+print(*sorted(name for name in sys.modules if name.split(".")[0] in ("sklearn", "vl_convert") or name.startswith("oboro.report.")
+    and name != "oboro.report.chosen_levels"))
 """
 RECIPE = """
 attributes:

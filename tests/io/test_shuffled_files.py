@@ -22,7 +22,7 @@ from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.row_order import RowShuffle
 from oboro.io import column_store, external_shuffle
-from oboro.io.formats.csv import blocks, reader, small
+from oboro.io.formats.csv import blocks, reader
 from oboro.io.read import read
 from oboro.kernels import grouping
 from oboro.recipe.recipe import Recipe
@@ -38,7 +38,7 @@ def large(held: int = 1 << 29, bucket: int = 4, codes: int = 0, whole: int = 0) 
     The order of tables of up to `whole` rows is drawn as a whole.
     """
     with (
-        patch.object(small, "is_small", lambda data: False),
+        patch("oboro.io.read.is_small", lambda data: False),
         patch.object(column_store, "SMALL", 0),
         patch.object(row_order, "SMALL", 0),
         patch.object(process, "SMALL", 0),

@@ -17,7 +17,6 @@ import oboro
 from oboro.errors import UsageError
 from oboro.kernels import jit
 from oboro.kernels.jit import CachePlace, cache_place, kernel
-from oboro.system import process
 
 SOMEBODY = 65534
 ROOT = hasattr(os, "getuid") and os.getuid() == 0
@@ -27,7 +26,8 @@ import os, sys
 
 def job():
     import numpy as np
-    from oboro.kernels import always_compiled, grouping
+    from oboro.kernels import grouping
+    from oboro.kernels.jit import always_compiled
     from oboro.kernels.jit import cache_place
     assert grouping.__file__.startswith(sys.argv[1]), grouping.__file__
     out = np.zeros(2, np.int64)
@@ -70,7 +70,7 @@ def unwritable(fresh: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def test_beside_the_code_where_that_can_be_written(fresh: pytest.MonkeyPatch) -> None:
     fresh.setattr(os, "access", lambda *_: True)
-    fresh.setattr(process, "is_trusted_folder", lambda *_, **__: True)
+    fresh.setattr(jit, "is_trusted_folder", lambda *_, **__: True)
     assert cache_place() == CachePlace(None)
 
 
@@ -281,7 +281,7 @@ def test_a_kernel_is_compiled_again_when_one_inside_it_has_changed(tmp_path: Pat
     made = package / "kernels" / "made"
     made.mkdir()
     (made / "__init__.py").touch()
-    head = "from oboro.kernels import always_compiled, kernel\n"
+    head = "from oboro.kernels.jit import always_compiled, kernel\n"
     (made / "steps.py").write_text("STEP = 1\n")
     inner = (
         head

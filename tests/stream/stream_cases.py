@@ -17,7 +17,7 @@ attributes:
 steps:
   - k_anonymize: {k: 3}
 """
-RUN = "import sys; from oboro.cli.stream import stream; import typer; typer.run(stream.stream)"
+RUN = "import sys; from oboro.cli.stream import stream; import typer; typer.run(stream)"
 DRIVER = Path(__file__).parent / "stream_driver.py"
 
 

@@ -12,8 +12,8 @@ import pytest
 from tests.command_line import call
 
 from oboro.errors import FileError
+from oboro.stream import endpoints
 from oboro.stream.endpoints import StopRequest, StreamOutput
-from oboro.system import files as system_files
 from oboro.system.files import LOCKS_LET_READ, atomic, hold_output, put_aside, staged_folder
 
 pytestmark = pytest.mark.skipif(not LOCKS_LET_READ, reason="a lock would keep readers away, so there is none")
@@ -99,7 +99,7 @@ def test_a_stream_does_not_write_to_a_file_that_was_replaced_before_it_was_held(
                 file.write(b"a table\n")
         return hold_output(descriptor)
 
-    monkeypatch.setattr(system_files, "hold_output", late)
+    monkeypatch.setattr(endpoints, "hold_output", late)
     stream = StreamOutput(str(place), stop)
     stream.write(LINE)
     stream.close()

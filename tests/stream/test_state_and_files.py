@@ -47,7 +47,7 @@ def released(folder: Path) -> int:
 def refused(folder: Path, words: str) -> None:
     before = _held(folder)
     done = go(folder)
-    assert done.code == 2
+    assert done.code == 78
     assert words in done.err
     assert "internal error" not in done.err
     assert _held(folder) == before

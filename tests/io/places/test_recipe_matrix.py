@@ -137,7 +137,7 @@ def test_identifiers_of_a_large_table_are_not_kept_for_the_check_of_people(
     place: str, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The release says that they were not looked at."""
-    for module in ("places.batch_reading", "places.stored.text_files", "untouched_columns"):
+    for module in ("places.batches", "open", "column_store"):
         monkeypatch.setattr(f"oboro.io.{module}.SMALL", 0)
     release = RECIPES["identifier"].recipe().run(source_of("identifier", place, servers))
     assert "'card'" in str(next(one for one in release.cautions if one.id == "exposure.rows.unread"))

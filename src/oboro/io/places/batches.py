@@ -171,7 +171,7 @@ class SpooledBatches(BatchTable):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of some columns, in the order in which they came."""
         if not columns:
-            yield pa.table({"": pa.nulls(self.count)}).select([]).to_batches()[0]
+            yield from pa.table({"": pa.nulls(self.count)}).select([]).to_batches()  # none where there are no rows
             return
         for batch in self._all():
             yield batch.select(list(columns))

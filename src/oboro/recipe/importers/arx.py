@@ -119,7 +119,7 @@ class _Reader:
     """The parts of one project."""
 
     def __init__(self, file: ZipFile) -> None:
-        self.file, self.notes, self.left = file, list[Message](), LARGEST
+        self.archive, self.notes, self.left = file, list[Message](), LARGEST
         self.cells = MOST_CELLS
         project = self._xml("project.xml") if "project.xml" in file.namelist() else None
         self.separator = (project.findtext("separator") if project is not None else None) or ";"
@@ -143,10 +143,10 @@ class _Reader:
 
     def _text(self, name: str, most: int = LARGEST) -> str:
         """The text of one file in the zip; declared sizes may be wrong, so what is unpacked is counted."""
-        with self.file.open(name) as file:
+        with self.archive.open(name) as file:
             content = file.read(min(most, self.left) + 1)
         if len(content) > min(most, self.left):
-            raise FileError(Message("error_recipe.arx_too_large", name=name, size=self.file.getinfo(name).file_size))
+            raise FileError(Message("error_recipe.arx_too_large", name=name, size=self.archive.getinfo(name).file_size))
         self.left -= len(content)
         return content.decode("utf-8-sig")
 
@@ -176,7 +176,7 @@ class _Reader:
         role = role or ("sensitive" if "SENS" in kind else "identifier")
         found: dict[str, Any] = {"role": role}
         path = f"input/{one.findtext('ref')}"
-        if one.findtext("ref") and path in self.file.NameToInfo:
+        if one.findtext("ref") and path in self.archive.NameToInfo:
             held[name] = self._rows(path)
             found["hierarchy"] = {"csv": f"hierarchies/{file_of(name)}"}
         weight = self.weights.get(name)
