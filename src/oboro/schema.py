@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
+from pydantic_core import CoreSchema, core_schema
 
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.folding import Fold, folded, merged_missing
+from oboro.data.frames import Frame
 from oboro.data.parameters import Parameters, names_shown
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.hierarchies.spec import HierarchySpec
+from oboro.system.files import beside
 from oboro.text import Message, Words
 
-__all__ = ["Attribute", "Opinion", "PrivacySpent", "Role", "Schema", "Traits"]
+__all__ = ["Attribute", "Opinion", "PrivacySpent", "Role", "Schema", "TableReference", "Traits"]
 
 
 class Role(StrEnum):
@@ -170,6 +173,59 @@ class Schema:
                     columns=names_shown(data, [*names, *self.attributes]),
                 )
             )
+
+
+# Table references -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class TableReference:
+    """A further table that a recipe or a step names: an earlier release, a population.
+
+    A recipe names a file or another place; in Python it may also be a frame.
+    """
+
+    given: str | Dataset
+    """The path or address as the recipe has it, or the table itself."""
+
+    @classmethod
+    def of(cls, value: Any) -> TableReference:
+        """Return the reference that a recipe or a parameter means by `value`: a path, an address or a frame."""
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str | Path):
+            return cls(str(value))
+        return cls(value if isinstance(value, Dataset) else Frame.read(value).data)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """Make it a type of parameters: `of` validates, text is what is written down."""
+        text = core_schema.plain_serializer_function_ser_schema(str, return_schema=core_schema.str_schema())
+        return core_schema.no_info_plain_validator_function(cls.of, serialization=text)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: Any) -> dict[str, Any]:
+        return {"type": "string"}
+
+    def __str__(self) -> str:
+        return self.given if isinstance(self.given, str) else f"(a table of {self.given.rows} people)"
+
+    def __repr__(self) -> str:
+        return f"TableReference({str(self)!r})"  # no values of the table, which a log might keep
+
+    @property
+    def name(self) -> str | None:
+        """The path or address as the recipe has it; None of a frame."""
+        return self.given if isinstance(self.given, str) else None
+
+    def file(self, folder: Path) -> Path | None:
+        """Return the file that is read, or None of a frame and of a table at an address. A relative path starts at `folder`."""
+        place = None if self.name is None else beside(folder, self.name)
+        return place if isinstance(place, Path) else None
+
+    def load(self, read: Callable[[str | Path], Dataset], folder: Path) -> Dataset:
+        """Return the table; one in a file or at another place is read by `read`, a relative path from `folder` on."""
+        return read(beside(folder, self.given)) if isinstance(self.given, str) else self.given
 
 
 # Traits ---------------------------------------------------------------------------------------------------------------

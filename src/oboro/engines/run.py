@@ -216,7 +216,7 @@ def check_engine(recipe: Recipe, table: EngineTable) -> None:
     if ours:
         raise ColumnError(Message("error_engine.our_name", names=ours, prefix=OURS))
     check_names(recipe, list(types))
-    if recipe.earlier or any(getattr(step, "earlier", ()) for step in recipe.steps):
+    if recipe.earlier or any(step.earlier_releases for step in recipe.steps):
         raise UsageError(Message("error_engine.earlier", engine=table.engine))
     if recipe.budget is not None and recipe.budget.ledger is not None:
         raise UsageError(Message("error_engine.ledger", engine=table.engine))

@@ -44,7 +44,6 @@ from oboro.recipe.recipe import Recipe
 from oboro.recipe.roles import guess_roles
 from oboro.recipe.stream import stream_metrics, verified
 from oboro.schema import Attribute, Role, Schema
-from oboro.system.files import beside
 from oboro.techniques import Technique
 from oboro.techniques.base import Work
 from oboro.techniques.drop_records import DropRecords
@@ -458,12 +457,12 @@ def tables_of(earlier: Any) -> list[Any]:
     return list(earlier) if isinstance(earlier, list | tuple) else [earlier]
 
 
-def earlier_of(plan: Recipe | None) -> list[Any]:
-    """The earlier releases that a recipe names, at its top or in a step; the longest list, as each is of the whole series."""
+def earlier_of(plan: Recipe | None, reading: Mapping[str, Any]) -> list[Dataset]:
+    """Read the earlier releases that a recipe names, at its top or in a step; the longest list, as each is of the whole series."""
     if plan is None:
         return []
-    named = [plan.earlier, *(getattr(step, "earlier", []) for step in plan.steps)]
-    return [beside(plan.folder, one) if isinstance(one, str) else one for one in max(named, key=len)]
+    named = [plan.earlier, *(step.earlier_releases for step in plan.steps)]
+    return [one.load(lambda place: dataset_of(place, reading), plan.folder) for one in max(named, key=len)]
 
 
 def diversity_of(plan: Recipe | None, l: float | None, sensitive: Sequence[str]) -> dict[str, int]:  # noqa: E741
@@ -484,10 +483,7 @@ def series_of_steps(recipe: Recipe, released: Dataset, given: Schema, original: 
             names, k, diverse = step.in_series(given)
             found = attack_series(
                 released,
-                [
-                    read_data(beside(recipe.folder, one)) if isinstance(one, str) else dataset_of(one, {})
-                    for one in step.earlier
-                ],
+                [one.load(read_data, recipe.folder) for one in step.earlier],
                 quasi=names,
                 sensitive=given.sensitive,
                 k=k,
@@ -614,7 +610,7 @@ def evaluate(
         linkage=linkage,
         series=attack_series(
             after,
-            [dataset_of(one, reading or {}) for one in tables_of(earlier) or earlier_of(plan)],
+            [dataset_of(one, reading or {}) for one in tables_of(earlier)] or earlier_of(plan, reading or {}),
             quasi=schema.quasi,
             sensitive=schema.sensitive,
             k=k or _promised_k(promised),

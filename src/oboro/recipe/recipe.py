@@ -33,7 +33,7 @@ from oboro.data.parameters import at_the_door
 from oboro.disclosure.column_names import names_household, names_one_person
 from oboro.errors import RecipeError
 from oboro.recipe.randomness import Order, plan_of_order, plan_of_seed
-from oboro.schema import Attribute, Role, Schema
+from oboro.schema import Attribute, Role, Schema, TableReference
 from oboro.system.files import beside, is_variable_name
 from oboro.techniques import TECHNIQUES, Technique
 from oboro.text import Message
@@ -154,7 +154,7 @@ class Recipe(BaseModel):
         default=False,
         description="whether every promise must also hold over the columns of all promises together; else nothing is released",
     )
-    earlier: list[str] = Field(
+    earlier: list[TableReference] = Field(
         default_factory=list,
         description="releases of the same people that are out already, oldest first; where the new one narrows somebody below"
         " k or l together with them, nothing is written",
@@ -280,7 +280,7 @@ class Recipe(BaseModel):
         """The files that it names: hierarchies, populations, keys. None of them may be written over."""
         from oboro.recipe.evidence import hierarchy_files
 
-        named: list[Any] = list(self.earlier)
+        named = [one.name for one in self.earlier if one.name is not None]
         for step in self.steps:
             named += step.files()
         read = [one for name in named if isinstance(one := beside(self._folder, name), Path)]

@@ -35,8 +35,8 @@ from oboro.measures.risk import KeyFigures, key_figures, suppressed_records
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
 from oboro.report.chosen_levels import chosen_levels_said, rows_said
 from oboro.report.chosen_levels import summary_words as _said
-from oboro.schema import Schema
-from oboro.system.files import atomic, beside, check_free
+from oboro.schema import Schema, TableReference
+from oboro.system.files import atomic, check_free
 from oboro.text import Message, Words, few, known, say
 from oboro.text.language import Progress, RowProgress, silent, system_language
 from oboro.text.message import labelled
@@ -372,7 +372,7 @@ class Release:
     @property
     def series_of_steps(self) -> SeriesRisk | None:
         """The attacks with the earlier releases that a step knows and keeps its promise with."""
-        if not any(getattr(step, "earlier", ()) for step in self.recipe.steps):
+        if not any(step.earlier_releases for step in self.recipe.steps):
             return None  # columns that stayed in the file are not read for it
         from oboro.recipe.evaluate import series_of_steps
 
@@ -439,18 +439,15 @@ class Release:
     @property
     def _read_from(self) -> dict[Words, Path]:
         table: dict[Words, Path] = {"input": Path(self.source.path)} if self.source else {}
-        given = [getattr(step, "population", None) for step in self.recipe.steps]
-        named = dict.fromkeys(path for path in given if isinstance(path, str))
         table |= hierarchy_roles(self.given)
-        table |= self._files("population", named)
-        before = [*self.recipe.earlier, *(one for step in self.recipe.steps for one in getattr(step, "earlier", ()))]
-        out = dict.fromkeys(path for path in before if isinstance(path, str))
-        return table | self._files("earlier", out)
+        table |= self._files("population", (one for step in self.recipe.steps for one in step.populations))
+        before = [*self.recipe.earlier, *(one for step in self.recipe.steps for one in step.earlier_releases)]
+        return table | self._files("earlier", before)
 
-    def _files(self, role: str, named: Mapping[str, None]) -> dict[Words, Path]:
+    def _files(self, role: str, tables: Iterable[TableReference]) -> dict[Words, Path]:
         """Files beside the recipe; of what is elsewhere there is no evidence."""
-        found = {name: beside(self.given.folder, name) for name in named}
-        return {Message(f"report.file.{role}", path=name): one for name, one in found.items() if isinstance(one, Path)}
+        found = {one.name: one.file(self.given.folder) for one in tables}
+        return {Message(f"report.file.{role}", path=name): one for name, one in found.items() if one is not None}
 
     def explain(self, lang: str = "en") -> str:
         """What was done, step by step, what it changed, and what was verified."""

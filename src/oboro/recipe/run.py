@@ -30,7 +30,6 @@ from oboro.io.read import Source, column_names, read, read_data
 from oboro.recipe.randomness import entropy_of, moves_rows, released_order, warning_of_order, warning_of_seed
 from oboro.recipe.release import Release, store_of
 from oboro.schema import Attribute, Role, Schema
-from oboro.system.files import beside
 from oboro.techniques import Technique
 from oboro.techniques.base import Outcome, Work
 from oboro.text import Message, Raw
@@ -98,7 +97,7 @@ def run(
             accept=tuple(recipe.acceptances) if recipe.accept else (),
             together=recipe.together,
             verification=verification,
-            earlier=tuple(read_data(beside(recipe.folder, one)) for one in recipe.earlier),
+            earlier=tuple(one.load(read_data, recipe.folder) for one in recipe.earlier),
             store=store_of(origin),
         )
     )

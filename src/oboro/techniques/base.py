@@ -19,7 +19,7 @@ from oboro.data.frames import Frame
 from oboro.data.parameters import Parameters, at_the_door
 from oboro.data.units import person_of_rows
 from oboro.errors import UsageError
-from oboro.schema import Attribute, Opinion, PrivacySpent, Schema, Traits
+from oboro.schema import Attribute, Opinion, PrivacySpent, Schema, TableReference, Traits
 from oboro.text import Message, Words, say
 from oboro.text.language import silent
 from oboro.verifier.promises import Promise, verify_promises
@@ -170,6 +170,16 @@ class Technique(Parameters):
     def promised_over(self, schema: Schema) -> list[Sequence[str]]:
         """The columns that each of its promises is over, known before any table is seen. Here: those that it names itself."""
         return [promise.quasi for promise in self.own_promises()]
+
+    @property
+    def earlier_releases(self) -> tuple[TableReference, ...]:
+        """The earlier releases with which the step keeps its guarantee."""
+        return ()
+
+    @property
+    def populations(self) -> tuple[TableReference, ...]:
+        """The populations with which the step compares the table."""
+        return ()
 
     def files(self) -> Sequence[str]:
         """The files that the step reads beside the table, as the recipe names them. None of them may be written over."""

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BeforeValidator, InstanceOf, PlainSerializer
-from pydantic.json_schema import SkipJsonSchema
 
 from oboro.algorithms.lattice.search import checker_for
 from oboro.data.column import Column, smallest_unsigned
 from oboro.data.dataset import Dataset
-from oboro.data.frames import Frame
 from oboro.data.grouping import Groups
 from oboro.data.matching import matched
 from oboro.data.parameters import names_shown
 from oboro.errors import InputError
 from oboro.hierarchies.hierarchy import text_array
-from oboro.system.files import beside
+from oboro.schema import TableReference
 from oboro.techniques.base import Work
 from oboro.text import Message
 
@@ -29,7 +25,7 @@ if TYPE_CHECKING:
     from oboro.algorithms.lattice.problem import Problem
     from oboro.algorithms.lattice.search import SearchResult
 
-__all__ = ["PopulationCodes", "PopulationTable", "sure_of_labels"]
+__all__ = ["PopulationCodes", "sure_of_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +38,11 @@ class PopulationCodes:
     codes: tuple[np.ndarray, ...]
 
     @staticmethod
-    def read(given: str | Dataset, work: Work, names: list[str]) -> PopulationCodes:
+    def read(given: TableReference, work: Work, names: list[str]) -> PopulationCodes:
         """Put both tables into the same codes; raises an `InputError` where somebody of the table is not in the
         population. O(records + people).
         """
-        table = work.read(beside(work.schema.folder, given)) if isinstance(given, str) else given
+        table = given.load(work.read, work.schema.folder)
         lacking = [name for name in names if name not in table]
         if lacking:
             raise InputError(
@@ -118,22 +114,3 @@ def sure_of_labels(found: SearchResult, problem: Problem, find: Callable[..., Se
 def _ranks(found: SearchResult) -> list[float]:
     assert found.best is not None
     return [round(loss, 10) for loss in found.ranks or (found.best.loss,)]
-
-
-# Population table -----------------------------------------------------------------------------------------------------
-# A population beside the table to anonymize: as it stands in a recipe, a file, or in Python a frame.
-
-
-def _given(value: Any) -> str | Dataset:
-    if isinstance(value, str | Path):
-        return str(value)
-    return value if isinstance(value, Dataset) else Frame.read(value).data
-
-
-def _plain(value: str | Dataset) -> str:
-    return value if isinstance(value, str) else f"(a table of {value.rows} people)"
-
-
-PopulationTable = Annotated[
-    str | SkipJsonSchema[InstanceOf[Dataset]], BeforeValidator(_given), PlainSerializer(_plain, return_type=str)
-]

@@ -22,9 +22,8 @@ from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.notations.kinds import STAR
 from oboro.privacy.attribute import Diversity
 from oboro.privacy.base import MODELS, PrivacyModel, Scope
-from oboro.schema import Schema
+from oboro.schema import Schema, TableReference
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.population import PopulationTable
 from oboro.text import Message
 from oboro.verifier.identity import Model
 from oboro.verifier.judges import judge
@@ -129,7 +128,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class ClassDemands(Technique):
     """A step whose classes must keep more than a size, also together with earlier releases."""
 
-    earlier: list[PopulationTable] = Field(default_factory=list)
+    earlier: list[TableReference] = Field(default_factory=list)
     """Releases of the same people that are out already, oldest first: files, looked for beside the recipe; in Python also frames.
     Whoever comes, stays or leaves does so among k people then, with l secrets; who cannot is held back.
     """
@@ -161,7 +160,7 @@ class ClassDemands(Technique):
     """The greatest share of the population that may be unique, as estimated from how large a part of it the table is; for k: 1."""
     estimated_k_map: EstimatedMap | None = None
     """Every class must match at least so many people of the population, as estimated from how large a part of it the table is."""
-    population: PopulationTable | None = None
+    population: TableReference | None = None
     """The population that this table was drawn from: a table with the same columns, not generalized. A file, looked for
     beside the recipe; in Python also a frame.
     """
@@ -197,10 +196,18 @@ class ClassDemands(Technique):
         return [Message(f"technique.demand.series{apart}", releases=len(self.earlier))] if self.earlier else []
 
     def files(self) -> tuple[str, ...]:
-        """The files of the population and of earlier releases, if they were given as such."""
-        if self.population is None and not self.earlier:
-            return ()
-        return tuple(one for one in (self.population, *self.earlier) if isinstance(one, str))
+        """The paths and addresses of the population and of earlier releases."""
+        return tuple(one.name for one in (*self.populations, *self.earlier_releases) if one.name is not None)
+
+    @property
+    def earlier_releases(self) -> tuple[TableReference, ...]:
+        """The releases in `earlier`."""
+        return tuple(self.earlier)
+
+    @property
+    def populations(self) -> tuple[TableReference, ...]:
+        """The population, where there is one."""
+        return () if self.population is None else (self.population,)
 
     def demands(self, schema: Schema) -> list[tuple[str, AttributeModel]]:
         """Return every model of a sensitive attribute that is asked for, with the attribute."""

@@ -14,7 +14,6 @@ from oboro.data.grouping import clean
 from oboro.errors import InputError, PromiseError, UsageError
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.hierarchies.recoding import possible_values
-from oboro.system.files import beside
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.requirements import ClassDemands
 from oboro.text import Message
@@ -170,13 +169,11 @@ class _Run:
 
     def _tables(self, names: Sequence[str]) -> list[Dataset]:
         given = self.step.earlier
-        read, folder = self.work.read, self.work.schema.folder
-        tables = [read(beside(folder, one)) if isinstance(one, str) else one for one in given]
+        tables = [one.load(self.work.read, self.work.schema.folder) for one in given]
         for number, table in enumerate(tables, 1):
             lacking = [name for name in names if name not in table]
             if lacking:
-                at = given[number - 1]
-                where = at if isinstance(at, str) else str(number)
+                where = given[number - 1].name or str(number)
                 raise InputError(
                     Message("error_technique.earlier_column", where=where, lacking=lacking, columns=list(table))
                 )

@@ -98,7 +98,7 @@ def _of_population(demands: dict[str, Any]) -> dict[str, Any]:
 def _with_files(desk: Desk, demands: dict[str, Any]) -> dict[str, Any]:
     held = desk.now.session.demands
     if isinstance(named := demands.get("population"), str):
-        demands["population"] = desk.named_file(named, held.population)
+        demands["population"] = desk.named_file(named, next((one.name for one in held.populations), None))
     if isinstance(named := demands.get("earlier"), list):
         known = set(held.files())
         demands["earlier"] = [desk.named_file(one, one if one in known else None) for one in named]
