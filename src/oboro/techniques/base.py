@@ -272,8 +272,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 SUPPORT = frozenset(
     {
-        *("attribute_models", "base", "checks", "columns", "conditions", "kernels", "level_limits"),
-        *("population", "requirements", "sample_models", "series"),
+        *("base", "checks", "columns", "conditions", "kernels", "level_limits"),
+        *("population", "requirements", "series"),
     }
 )
 """Modules of this folder that techniques share. Every other module is one technique, under the name of its step."""
