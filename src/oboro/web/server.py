@@ -787,7 +787,7 @@ def _here(path: Path) -> Recipe:
 
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 QUESTIONS = {  # the screen and its function, loaded when it is first asked: the page itself must be there at once
-    "state": "shown_state.state_now",
+    "state": "state.state_now",
     "files": "open.show_files",
     "sheets": "open.sheets",
     "open": "open.open_file",
