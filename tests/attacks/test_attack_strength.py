@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from oboro.attacks.base import Attack
-from oboro.attacks.record_linkage import correspond
-from oboro.attacks.run import USUAL, attack
+from oboro.attacks.inference import USUAL
+from oboro.attacks.row_pairing import correspond
+from oboro.attacks.run import attack
 from oboro.data.dataset import Dataset
 
 pytestmark = pytest.mark.usefixtures("one_thread")

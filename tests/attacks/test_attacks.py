@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.drawing import picks
 
 from oboro.attacks.attacker_view import AttackerView, Descriptions
-from oboro.attacks.base import OWN, Attack, Rate, prepare
+from oboro.attacks.base import OWN, Attack, Neighbours, Rate, prepare
 from oboro.attacks.kernels import FITS, _cost
-from oboro.attacks.record_linkage import correspond
-from oboro.attacks.run import _pick, attack
+from oboro.attacks.row_pairing import correspond
+from oboro.attacks.run import attack
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, UsageError
@@ -239,8 +239,9 @@ def test_members_of_classes_are_found_by_number(labels: list[int], seed: int) ->
 def test_a_pick_is_fair_and_never_ones_own() -> None:
     table = Dataset.of({"x": [0, 0, 0, 1]})
     scenario = prepare(table, table, ["x"], [], None, None, True, 10, np.random.default_rng(0))
+    known = Neighbours.of(scenario, ["x"])
     for own in range(3):
-        picked = _pick(scenario, scenario.classes, np.zeros(3000, np.int64), np.full(3000, own))
+        picked = known.draw(scenario, np.zeros(3000, np.int64), np.full(3000, own))
         shares = np.bincount(picked, minlength=4) / 3000
         assert shares[own] == shares[3] == 0
         assert shares[[row for row in range(3) if row != own]] == pytest.approx([0.5, 0.5], abs=0.04)

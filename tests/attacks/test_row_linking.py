@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oboro
-from oboro.attacks.record_linkage import link_rows
+from oboro.attacks.row_pairing import link_rows
 from oboro.data.dataset import Dataset
 from oboro.errors import PromiseError
 

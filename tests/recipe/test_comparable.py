@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from oboro.attacks.record_linkage import correspond
+from oboro.attacks.row_pairing import correspond
 from oboro.cli.all_commands import app
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset

@@ -1,25 +1,53 @@
-"""Who is attacked, who is the control, and how many attempts a table of this size allows."""
+"""Attacks on a release: their results, the scenario in which records are compared, and the interface of one method.
+
+An attack guesses many times and is judged by the original table. Its control says how often the same guesses are right about
+people whose record cannot have helped: people outside the release where there are any, otherwise the same people without
+their own record, otherwise a guess without the release. Only the success beyond the control comes from being in the release.
+
+Each method is one file of this package with an object `ATTACK`. It states its own traits; `ATTACKS` finds it by its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from oboro.attacks.attacker_view import AttackerView, KnownPeople, ReleasedClasses
+from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.parameters import names_shown
-from oboro.data.row_order import same_rows
-from oboro.errors import ColumnError
+from oboro.data.row_order import RowShuffle, same_rows
+from oboro.errors import ColumnError, UsageError
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.measures.base import Noted
 from oboro.text import Message
+from oboro.verifier.verdict import Verdict, Verification
 
-__all__ = ["OWN", "AddedRisk", "Attack", "AttackScenario", "Judgement", "Rate", "prepare"]
+__all__ = [
+    "ATTACKS",
+    "CHANCE",
+    "OWN",
+    "AddedRisk",
+    "Attack",
+    "AttackKind",
+    "AttackMethod",
+    "AttackScenario",
+    "AttackTarget",
+    "Attacks",
+    "Judgement",
+    "Need",
+    "Neighbours",
+    "Rate",
+    "ReleaseFacts",
+    "people_table",
+    "prepare",
+]
 
 
 # Rates ----------------------------------------------------------------------------------------------------------------
@@ -289,6 +317,14 @@ class AttackScenario:
         """Which of `count` things are tried."""
         return np.sort(self.rng.choice(count, min(count, attempts), replace=False))
 
+    def same_people(self, one: np.ndarray, other: np.ndarray) -> Rate:
+        """Count how often two released rows are the same or, where owners are known, of the same person; −1 is no row."""
+        same = one == other
+        if self.whose is not None and self.owners is not None:
+            theirs = self.whose[self.owners]
+            same = theirs[one] == theirs[other]
+        return Rate(int((same & (one >= 0) & (other >= 0)).sum()), int(one.size))
+
 
 def prepare(
     original: Dataset,
@@ -375,3 +411,275 @@ def _outside(view: AttackerView, gone: np.ndarray | None, control: Dataset | Non
         return None, None, OWN
     rows = np.flatnonzero(gone)
     return view.people.take(rows), view.original.take(rows), Message("attack.control.left_out", people=int(rows.size))
+
+
+# Nearest records ------------------------------------------------------------------------------------------------------
+
+
+CHANCE = Message("attack.control.random_record")
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """For each person attacked the class of released records most like them; for the control the same."""
+
+    view: AttackerView
+    classes: ReleasedClasses
+    people: np.ndarray  # original rows that are attacked
+    own: np.ndarray  # their released rows, −1 where not known
+    found: np.ndarray  # classes
+    control_people: np.ndarray | None  # rows of the control group
+    control: np.ndarray | None
+    control_is: Message
+
+    @staticmethod
+    def of(scenario: AttackScenario, names: Sequence[str], classes: ReleasedClasses | None = None) -> Neighbours:
+        """Search the nearest class of each target and of the control, by some columns."""
+        view, at = scenario.view.select(names), scenario.view.at(names)
+        classes = scenario.alike(names) if classes is None else classes
+        people = scenario.targets if scenario.owners is None else scenario.owners[scenario.targets]
+        own = np.full(people.size, -1) if scenario.owners is None else scenario.targets
+        nobody = np.full(people.size, -1)
+        places = scenario.view.people.at(people, at)
+        found = view.nearest(places, classes, nobody, scenario.rng)
+        there = Neighbours(view, classes, people, own, found, None, None, CHANCE)
+        if scenario.outside is not None:
+            rows = scenario.control_rows
+            nearest = view.nearest(scenario.outside.at(rows, at), classes, np.full(rows.size, -1), scenario.rng)
+            return replace(there, control_people=rows, control=nearest, control_is=scenario.outside_is)
+        if scenario.owners is not None and scenario.whose is None:  # else other rows of theirs would help the control
+            without = view.nearest(places, classes, classes.groups.labels[own].astype(np.int64), scenario.rng)
+            return replace(there, control=without, control_is=OWN)
+        return there
+
+    def draw(self, scenario: AttackScenario, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
+        """Draw one released row of each chosen class, never the row `without`; −1 where there is no class."""
+        labels, sizes = self.classes.groups.labels, self.classes.groups.sizes[chosen]
+        mine = (without >= 0) & (labels[np.maximum(without, 0)] == chosen)
+        number = (scenario.rng.random(chosen.size) * (sizes - mine)).astype(np.int64)
+        both = np.tile(np.maximum(chosen, 0), 2), np.concatenate([number, sizes - 1])
+        picked, last = self.classes.members(*both).reshape(2, -1)
+        # Among all but the last, a person who meets their own record takes the last instead: all others are equally likely.
+        return np.where(chosen < 0, -1, np.where(mine & (picked == without), last, picked))
+
+
+# Methods --------------------------------------------------------------------------------------------------------------
+
+
+Question = Literal["singling out", "linkability", "inference"]
+Success = Literal["identity", "attribute", "membership"]
+Need = Literal["records", "quasi", "two_quasi", "sensitive", "owners", "verification", "sampling", "window"]
+"""What an attack cannot do without:
+
+- `records`: released columns that can be compared with original ones;
+- `quasi`, `two_quasi`, `sensitive`: one quasi-identifier, two of them, a sensitive attribute;
+- `owners`: the original row of each released record is known, so that a link can be judged;
+- `verification`: guarantees were verified;
+- `sampling`: the release is differentially private by sampling;
+- `window`: records were released by a window of a stream.
+"""
+
+
+@dataclass(frozen=True)
+class AttackKind:
+    """The traits of one attack, by its id: its words are those of `attack.<id>`."""
+
+    id: str
+    question: Question
+    """The question of WP216 that it answers."""
+    success: Success
+    """The kind of disclosure that a right guess is."""
+    limit_by_link: Callable[[float], float] | None = None
+    """The highest rate of right guesses if a record is a given person's with at most this probability; None: not bounded."""
+    limit_by_share: bool = False
+    """Whether it is bounded by the highest share of one sensitive value in a class."""
+    figure: bool = False
+    """Whether its rate is among the main figures where classes do not say how exposed people are."""
+
+    def attack(self, columns: Sequence[str], found: Rate, control: Rate, control_is: Message, **more: Any) -> Attack:
+        """Return the result of this attack."""
+        return Attack(self.id, self.question, tuple(columns), found, control, control_is, **more)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseFacts:
+    """Facts on how a release was made, as its report knows them; nothing of them is known of a table from elsewhere."""
+
+    verification: Verification | None = None
+    k: int | None = None
+    """The k that was promised."""
+    people: Column | None = None
+    """The person of each original row, where people are counted."""
+    private: Verdict | None = None
+    """The differential privacy that holds."""
+    window: bool = False
+    """Whether the records were released by a window of a stream."""
+    loaded_late: tuple[Dataset, Dataset] | None = None
+    """Both tables with the columns that pass through and were not loaded."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttackTarget:
+    """A release under attack: both tables, what the attacker knows, and everything that several attacks share."""
+
+    original: Dataset
+    released: Dataset
+    quasi: Sequence[str]
+    sensitive: Sequence[str] = ()
+    hierarchies: Mapping[str, Hierarchy] | None = None
+    control: Dataset | None = None
+    paired: bool = True
+    whose: np.ndarray | None = None
+    """For each original row a number, equal for rows of one person; None: each row is a person."""
+    order: RowShuffle | None = None
+    attempts: int = 2000
+    seed: int = 0
+    made: ReleaseFacts = field(default_factory=ReleaseFacts)
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """The random numbers of all attacks, in the order in which they run."""
+        return np.random.default_rng(self.seed)
+
+    @cached_property
+    def others(self) -> list[str]:
+        """Columns for descriptions beside the quasi-identifiers: sensitive ones, then those with the most values."""
+        secret = [name for name in self.sensitive if name not in self.quasi]
+        both = [name for name in self.released if name in self.original]
+        rest = [name for name in both if name not in (*self.quasi, *secret)]
+        most = max(0, MOST_COLUMNS - len(self.quasi) - len(secret))
+        telling = sorted(rest, key=lambda name: -len(self.released[name].values))[:most]
+        return [*secret, *(name for name in rest if name in telling)]
+
+    @cached_property
+    def scenario(self) -> AttackScenario:
+        """Both tables, as records are compared."""
+        known = self.quasi, self.others, self.hierarchies, self.control, self.paired, self.attempts
+        return prepare(self.original, self.released, *known, self.rng, self.whose)
+
+    @cached_property
+    def nearest(self) -> Neighbours | None:
+        """The nearest class of each person by all quasi-identifiers; None where there are none."""
+        return Neighbours.of(self.scenario, list(self.quasi), self.scenario.classes) if self.quasi else None
+
+    def has(self, need: Need) -> bool:
+        """Return whether an attack that cannot do without this can be run."""
+        if need in ("quasi", "two_quasi"):
+            return len(self.quasi) >= (1 if need == "quasi" else 2)
+        if need == "sensitive":
+            return bool(self.sensitive)
+        if need == "owners":
+            return self.scenario.owners is not None
+        if need == "records":
+            return bool(self.quasi or self.others)
+        if need == "sampling":
+            return self.made.private is not None
+        return self.made.window if need == "window" else self.made.verification is not None
+
+    def constant(self) -> AttackTarget:
+        """Return the same target with one value in every released column, in random order: nothing can be learned from it."""
+        columns = {name: Column.of(["*"] * self.released.rows) for name in self.released}
+        order = np.random.default_rng(self.seed).permutation(self.released.rows)
+        return replace(self, released=replace(self.released, columns=columns).take(order))
+
+
+class AttackMethod:
+    """One method of attack. A subclass states its traits, makes the guesses in `run`, and is found as `ATTACK` of its file.
+
+    A new method is a file in this package, its name in `ORDER`, its words in `text/*/attack.toml`, a row in `docs/report.md`
+    and a test; `oboro.attacks.checks` finds it there.
+    """
+
+    kinds: ClassVar[tuple[AttackKind, ...]]
+    """The attacks that it may report."""
+    knows: ClassVar[str]
+    """The background knowledge of its attacker."""
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """Conditions without which it is not run."""
+    draws_first: ClassVar[bool] = False
+    """Whether its random numbers are drawn before those of the methods that compare records."""
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Attack the release; nothing where there is nothing to guess."""
+        raise NotImplementedError
+
+    def comment(self, found: list[Attack], target: AttackTarget) -> list[Attack]:
+        """Return the results of the methods before this one, with a remark where this one has something to add."""
+        return found
+
+    def example(self) -> AttackTarget:
+        """A release on which at least one of its attacks must be better than its control."""
+        table = people_table()
+        return AttackTarget(table, table, quasi=["age", "town", "sex"], sensitive=["illness"])
+
+
+def people_table(rows: int = 200, seed: int = 0) -> Dataset:
+    """Make up a table on which attacks are tried: three quasi-identifiers, a sensitive attribute, a number.
+
+    >>> list(people_table(2))
+    ['age', 'town', 'sex', 'illness', 'income']
+    """
+    rng = np.random.default_rng(seed)
+    columns = {
+        "age": rng.permutation(rows) + 18,
+        "town": rng.choice(["Aki", "Beppu", "Chiba", "Date"], rows),
+        "sex": rng.choice(["F", "M"], rows),
+        "illness": rng.choice(["asthma", "cold", "flu", "ulcer"], rows),
+        "income": rng.integers(1000, 9000, rows),
+    }
+    return Dataset({name: Column.of(values.tolist()) for name, values in columns.items()}, rows)
+
+
+# Registry -------------------------------------------------------------------------------------------------------------
+
+
+ORDER = (
+    "singling_out",
+    "linkability",
+    "inference",
+    "record_linkage",
+    "plain_hashes",
+    "row_order",
+    "nearest_record",
+    "membership",
+    "minimality",
+    "window_owner",
+)
+"""The methods in the order of a report, each the name of its file; they run in this order too, but for `draws_first`."""
+
+
+class Attacks(Mapping[str, AttackMethod]):
+    """All methods of attack by their names, in order. The file of a method is loaded when it is asked for."""
+
+    def __init__(self, order: Sequence[str]) -> None:
+        self.order = tuple(order)
+        self._added: dict[str, AttackMethod] = {}
+
+    def __getitem__(self, name: str) -> AttackMethod:
+        if name in self._added:
+            return self._added[name]
+        if name not in self.order:
+            raise KeyError(name)
+        found: AttackMethod = import_module(f"oboro.attacks.{name}").ATTACK
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.order, *self._added))
+
+    def __len__(self) -> int:
+        return len(self.order) + len(self._added)
+
+    def register(self, name: str, method: AttackMethod) -> None:
+        """Add a method of your own, after the others."""
+        if name in self:
+            raise UsageError(Message("error_attack.same_name", name=name))
+        self._added[name] = method
+
+    def kind(self, one: Attack) -> AttackKind:
+        """Return the traits of an attack that was run; an unknown one, read from a file of another version, has none."""
+        every = (kind for method in self.values() for kind in method.kinds)
+        unknown = AttackKind(one.kind, one.question, "identity")  # type: ignore[arg-type]
+        return next((kind for kind in every if kind.id == one.kind), unknown)
+
+
+ATTACKS = Attacks(ORDER)

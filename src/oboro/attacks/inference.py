@@ -1,4 +1,4 @@
-"""What somebody guesses who has found the class of released records that are most like a person.
+"""Inference: guess the sensitive value of a person from the class of released records most like them.
 
 A missing value is a value that can be guessed, and be the right one. A suppressed one (`*`) tells nothing: the guess is
 made of the others of the class, and where there are none, no guess is made, which counts as wrong.
@@ -12,18 +12,21 @@ import numpy as np
 import pyarrow.compute as pc
 
 from oboro.attacks.attacker_view import ReleasedClasses
-from oboro.attacks.base import Rate
+from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackTarget, Neighbours, Rate
 from oboro.data.column import Column
 from oboro.data.grouping import tally
 from oboro.hierarchies.hierarchy import text_array
 from oboro.hierarchies.labels import is_star, plain_numbers
+from oboro.text import Message
 
-__all__ = ["CategoryGuesser", "NumberGuesser", "guess_by"]
+__all__ = ["ATTACK", "CATEGORY", "USUAL", "CategoryGuesser", "Inference", "NumberGuesser", "guess_by"]
 
 
 NONE = -2  # no guess
 FEW_VALUES = 20
 TOLERANCE = 0.05
+USUAL = Message("attack.control.usual_value")
+CATEGORY, NUMBER = Message("attack.right.category"), Message("attack.right.number")
 
 
 def guess_by(before: Column, after: Column, classes: ReleasedClasses) -> NumberGuesser | CategoryGuesser:
@@ -125,3 +128,43 @@ class NumberGuesser:
         """How many are near enough."""
         near = np.abs(guess - truth) <= TOLERANCE * np.abs(truth)
         return Rate(int((near | (np.isnan(guess) & np.isnan(truth))).sum()), int(truth.size))
+
+
+class Inference(AttackMethod):
+    """Guess each sensitive value as the most frequent one (numbers: the median) in the class most like the person.
+
+    The control is the control group; else the better of the same people without their own record and the usual value.
+    """
+
+    kinds = (AttackKind("inference", "inference", "attribute", limit_by_share=True),)
+    knows = "the quasi-identifiers of a person"
+    needs = ("records", "quasi", "sensitive")
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Guess once for each target and sensitive attribute."""
+        known = target.nearest
+        return [] if known is None else [self._guess(target, known, name) for name in target.sensitive]
+
+    def _guess(self, target: AttackTarget, known: Neighbours, secret: str) -> Attack:
+        scenario = target.scenario
+        before, after = scenario.view.original[secret], scenario.view.released[secret]
+        guesser = guess_by(before, after, known.classes)
+        truth = guesser.truth(before, known.people)
+        found = guesser.right(guesser.guess(known.found, np.full(known.found.size, -1)), truth)
+        usual = guesser.right(guesser.usual(truth.size), truth)
+        if known.control is None:
+            control, is_ = usual, USUAL
+        elif known.control_people is not None and scenario.outside_table is not None:
+            theirs = guesser.truth(scenario.outside_table[secret], known.control_people)
+            guesses = guesser.guess(known.control, np.full(known.control.size, -1))
+            control, is_ = guesser.right(guesses, theirs), known.control_is
+        else:
+            # Among the others of a class made to be diverse one's own value is the rarest: worse than knowing nothing.
+            others = guesser.right(guesser.guess(known.control, known.own), truth)
+            control, is_ = (others, known.control_is) if others.right >= usual.right else (usual, USUAL)
+        means = Message("attack.inference.meaning", form=NUMBER if guesser.numeric else CATEGORY)
+        more = {"secret": secret, "notes": scenario.notes, "means": means}
+        return self.kinds[0].attack(known.view.names, found, control, is_, **more)
+
+
+ATTACK = Inference()

@@ -27,6 +27,7 @@ __all__ = [
     "medoids",
     "members",
     "nearest",
+    "word_costs",
 ]
 
 
@@ -50,11 +51,11 @@ def few_members(labels: np.ndarray, asked: np.ndarray, cursor: np.ndarray, last:
     cursor[:] = last
 
 
-def _costs(
+def word_costs(
     kinds: np.ndarray, places: np.ndarray, low: np.ndarray, high: np.ndarray, entries: np.ndarray, bases: np.ndarray,
     fits: np.ndarray, offsets: np.ndarray, widths: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """What each word costs each person."""
+    """Compute the distance of each person to each word: people × words."""
     costs = np.empty((len(places), bases[-1]))
     for j, kind in enumerate(kinds):
         mine = slice(bases[j], bases[j + 1])
@@ -88,7 +89,7 @@ def few_nearest(
     widths: np.ndarray, sizes: np.ndarray, own: np.ndarray, keys: np.ndarray, out: np.ndarray,
 ) -> int:  # fmt: skip
     """As `kernels.nearest`."""
-    costs = _costs(kinds, places, low, high, entries, bases, fits, offsets, widths)
+    costs = word_costs(kinds, places, low, high, entries, bases, fits, offsets, widths)
     distances, rest = np.zeros((len(places), len(words))), np.zeros(len(places))
     for j in range(kinds.size):
         distances += costs[:, words[:, j]]

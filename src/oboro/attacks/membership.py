@@ -13,20 +13,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.base import Attack, Rate
+from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackTarget, Rate, ReleaseFacts
+from oboro.attacks.run import run_attacks
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.grouping import Groups
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.hierarchies.spec import HierarchySpec
 from oboro.text import Message
+from oboro.verifier.verdict import Verdict
 
-__all__ = ["WithoutChance", "beside"]
+__all__ = ["ATTACK", "Membership", "WithoutChance"]
 
 
 COIN = Message("attack.control.coin")
@@ -89,25 +92,65 @@ def _level(hierarchy: Hierarchy, column: Column) -> int | None:
     return None
 
 
-def beside(
-    found: Sequence[Attack], other: Sequence[Attack], classes: WithoutChance, released: Dataset, model: Message, k: int
-) -> list[Attack]:
-    """Attacks on a private release, each with what the same attack (`other`) finds without chance; and membership."""
-    epsilon, delta, sampling = (float(model.values[name]) for name in ("epsilon", "delta", "sampling"))
-    same = {one.name: one.found for one in other}
-    told = [replace(one, notes=(*one.notes, _note(same[one.name]))) if one.name in same else one for one in found]
-    rate = classes.membership(classes.counts(released), sampling)
-    plain = classes.membership(np.where(classes.groups.sizes >= k, classes.groups.sizes, 0), 1.0)
-    limit = (exp(epsilon) + delta) / (1 + exp(epsilon))
-    member = Attack(
-        *("membership", "inference", classes.names, rate, Rate(rate.tried // 2, rate.tried), COIN),
-        notes=(_note(plain),),
-        limit=limit,
-        limited_by=model,
-        allowed=rate.low <= limit,
-    )
-    return [*told, member]
-
-
 def _note(rate: Rate) -> Message:
     return Message("attack.note.without_chance", right=rate.right, tried=rate.tried, share=rate.share)
+
+
+class Membership(AttackMethod):
+    """Guess whether a person is in the table, from the number of records that were released of their class.
+
+    The other attacks are repeated on the same classes without chance, and each says what it finds there.
+    """
+
+    kinds = (AttackKind("membership", "inference", "membership"),)
+    knows = "the records of all other people, and the recipe"
+    needs = ("sampling", "quasi")
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Guess twice for each person: with and without their record."""
+        private, classes = target.made.private, self._classes(target)
+        if private is None or classes is None:
+            return []
+        k = int(private.required)
+        epsilon, delta, sampling = (float(private.model.values[name]) for name in ("epsilon", "delta", "sampling"))
+        rate = classes.membership(classes.counts(target.released), sampling)
+        plain = classes.membership(np.where(classes.groups.sizes >= k, classes.groups.sizes, 0), 1.0)
+        limit = (exp(epsilon) + delta) / (1 + exp(epsilon))
+        bound: dict[str, Any] = {"limit": limit, "limited_by": private.model, "allowed": rate.low <= limit}
+        half = Rate(rate.tried // 2, rate.tried)
+        return [self.kinds[0].attack(classes.names, rate, half, COIN, notes=(_note(plain),), **bound)]
+
+    def comment(self, found: list[Attack], target: AttackTarget) -> list[Attack]:
+        """Tell of each attack how often it is right without chance."""
+        private, classes = target.made.private, self._classes(target)
+        if private is None or classes is None:
+            return found
+        again = run_attacks(
+            AttackTarget(
+                original=target.original,
+                released=classes.released(int(private.required)),
+                quasi=target.quasi,
+                sensitive=target.sensitive,
+                hierarchies=target.hierarchies,
+                control=target.control,
+                attempts=target.attempts,
+            )
+        )
+        same = {one.name: one.found for one in again}
+        return [replace(one, notes=(*one.notes, _note(same[one.name]))) if one.name in same else one for one in found]
+
+    @staticmethod
+    def _classes(target: AttackTarget) -> WithoutChance | None:
+        return WithoutChance.of(target.original, target.released, target.quasi, target.hierarchies or {})
+
+    def example(self) -> AttackTarget:
+        """Nine records in ten, drawn with so large an ε that their numbers tell who is there."""
+        rng = np.random.default_rng(0)
+        table = Dataset({"town": Column.of(rng.integers(0, 300, 1200).astype(str).tolist())}, 1200)
+        model = Message("model.differential_privacy", epsilon=5.0, delta=1e-4, sampling=0.9)
+        private = Verdict(True, model, 2, 2, 300, 0, 0, ())
+        drawn = table.take(np.flatnonzero(rng.random(1200) < 0.9))
+        return AttackTarget(table, drawn, quasi=["town"], made=ReleaseFacts(private=private))
+
+
+ATTACK = Membership()

@@ -18,18 +18,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.base import Attack, Rate
+from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackTarget, Rate, ReleaseFacts
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.grouping import Groups, clean
 from oboro.hierarchies.hierarchy import Hierarchy, text_array
 from oboro.hierarchies.labels import is_star
 from oboro.text import Message
+from oboro.verifier.verdict import Verdict, Verification
 
-__all__ = ["MissingClasses", "infer_by_minimality"]
+__all__ = ["ATTACK", "Minimality", "MissingClasses", "infer_by_minimality"]
 
 
 SUPPRESSED = Message("attack.control.suppressed")
+DISTINCT = "model.distinct_l_diversity"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +129,9 @@ def infer_by_minimality(
     truth = np.asarray(pc.index_in(text_array(before.values), value_set=text_array(after.values)).fill_null(-1))
     right = tried & (truth[before.codes[found.people]] == guess)
     usual = float(pool[guess[tried]].mean()) if tried.any() else 0.0
-    return Attack(
-        "minimality",
-        "inference",
-        tuple(quasi),
-        Rate(int(right.sum()), int(tried.sum())),
-        Rate(round(usual), int(large.size) if tried.any() else 0),
-        SUPPRESSED,
-        secret,
-        (Message("attack.note.suppressed", people=int(large.size), large=int(large.sum())),),
-    )
+    note = Message("attack.note.suppressed", people=int(large.size), large=int(large.sum()))
+    hits, control = Rate(int(right.sum()), int(tried.sum())), Rate(round(usual), int(large.size) if tried.any() else 0)
+    return ATTACK.kinds[0].attack(quasi, hits, control, SUPPRESSED, secret=secret, notes=(note,))
 
 
 def _guesses(sizes: np.ndarray, lean: np.ndarray, enough: np.ndarray) -> np.ndarray:
@@ -151,3 +146,50 @@ def _guesses(sizes: np.ndarray, lean: np.ndarray, enough: np.ndarray) -> np.ndar
         if (guess >= 0).all():
             break
     return guess
+
+
+class Minimality(AttackMethod):
+    """Guess the secret of people whose class is large enough and missing, for each guarantee on a sensitive attribute."""
+
+    kinds = (AttackKind("minimality", "inference", "attribute"),)
+    knows = "the quasi-identifiers of all people, and the method with its parameters"
+    needs = ("verification", "sensitive")
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Guess once for each such person and guarantee."""
+        made = target.made
+        if made.verification is None or made.k is None or not target.paired:
+            return []
+        found: dict[tuple[str, tuple[str, ...]], Attack | None] = {}
+        verdicts = made.verification.verdicts
+        for one in verdicts:
+            secret, over = one.model.values.get("sensitive"), one.over or made.verification.quasi
+            if secret in target.sensitive and over and all(name in target.original for name in over):
+                made_of = target.original, target.released, over, secret, target.hierarchies or {}
+                k = next((other.k for other in verdicts if other.k and other.over == one.over), made.k)
+                two = one.id == DISTINCT and one.model.values.get("l") == 2
+                guess = infer_by_minimality(*made_of, k=k, homogeneous=two, person=made.people)
+                found.setdefault((secret, over), guess)
+        return [one for one in found.values() if one is not None and one.found.tried]
+
+    def example(self) -> AttackTarget:
+        """Towns of ten with several illnesses, six with one, and villages of two: the latter two are suppressed."""
+        mixed = [(f"town {n}", illness) for n in range(20) for illness in ["cold", "flu"] * 5]
+        single = [(f"city {n}", "ulcer") for n in range(6) for _ in range(10)]
+        small = [(f"village {n}", illness) for n in range(30) for illness in ("cold", "flu")]
+        records = [*mixed, *single, *small]
+        names = {"place": [place for place, _ in records], "illness": [illness for _, illness in records]}
+        shown = ["*" if "town" not in place else place for place in names["place"]]
+        before, after = (
+            Dataset({name: Column.of(values) for name, values in table.items()}, len(records))
+            for table in (names, {**names, "place": shown})
+        )
+        models = (Message("model.k_anonymity", k=5), Message(DISTINCT, l=2, sensitive="illness"))
+        verdicts = [
+            Verdict(True, model, least, least, 20, 0, 0, ()) for model, least in zip(models, (5, 2), strict=True)
+        ]
+        made = ReleaseFacts(verification=Verification.of(verdicts, ["place"]), k=5)
+        return AttackTarget(before, after, quasi=["place"], sensitive=["illness"], made=made)
+
+
+ATTACK = Minimality()

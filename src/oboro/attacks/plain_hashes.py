@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.base import Attack, Rate
+from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackTarget, Rate, people_table
 from oboro.data.column import Column
-from oboro.data.dataset import Dataset
 from oboro.hierarchies.hierarchy import text_array
 from oboro.text import Message
 
-__all__ = ["guess_hashes"]
+__all__ = ["ATTACK", "PlainHashes"]
 
 
 NOBODYS = Message("attack.control.nobodys")
@@ -30,26 +29,39 @@ LOOKED_AT = 50  # values, to see whether a column holds digests
 FEWEST = 20  # values of a column that are worth guessing
 
 
-def guess_hashes(original: Dataset, released: Dataset, attempts: int, rng: np.random.Generator) -> list[Attack]:
-    """Guess every original column in every released one that looks like digests; the pair that is guessed best.
+class PlainHashes(AttackMethod):
+    """Guess every original column in every released one that looks like digests, and report the pair that is guessed best.
 
-    Nothing where no column looks like digests. O(attempts) for each original column, and one look-up in a dictionary.
+    O(attempts) for each original column, and one look-up in a dictionary. The control are values that no person has.
     """
-    asked = [name for name in released if _looks_hashed(released[name])]
-    drawn = {name: _values(original[name], attempts, rng) for name in original} if asked else {}
-    tried = [
-        (_found(values, released[column]), len(values), source, column)
-        for source, values in drawn.items()
-        for column in asked
-        if len(values) >= FEWEST
-    ]
-    if not tried:
-        return []
-    right, count, source, column = max(tried, key=lambda one: (one[0] / one[1], one[1]))
-    control = _found([f"{value}\0" for value in drawn[source]], released[column])
-    names = tuple(dict.fromkeys((source, column)))
-    found, chance = Rate(right, count), Rate(control, count)
-    return [Attack("plain_hashes", "linkability", names, found, chance, NOBODYS)]
+
+    kinds = (AttackKind("plain_hashes", "linkability", "identity"),)
+    knows = "a list of the values that may be behind digests, such as all names"
+    draws_first = True
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Guess; nothing where no column looks like digests."""
+        original, released = target.original, target.released
+        asked = [name for name in released if _looks_hashed(released[name])]
+        drawn = {name: _values(original[name], target.attempts, target.rng) for name in original} if asked else {}
+        tried = [
+            (_found(values, released[column]), len(values), source, column)
+            for source, values in drawn.items()
+            for column in asked
+            if len(values) >= FEWEST
+        ]
+        if not tried:
+            return []
+        right, count, source, column = max(tried, key=lambda one: (one[0] / one[1], one[1]))
+        control = _found([f"{value}\0" for value in drawn[source]], released[column])
+        names = tuple(dict.fromkeys((source, column)))
+        return [self.kinds[0].attack(names, Rate(right, count), Rate(control, count), NOBODYS)]
+
+    def example(self) -> AttackTarget:
+        """A table with the plain digests of a column."""
+        table = people_table()
+        digests = [hashlib.sha256(str(age).encode()).hexdigest() for age in table["age"].decode().to_pylist()]
+        return AttackTarget(table, table.with_columns({"code": Column.of(digests)}), quasi=["age"])
 
 
 def _looks_hashed(column: Column) -> bool:
@@ -74,3 +86,6 @@ def _found(values: list[str], column: Column) -> int:
             cut = pa.array([digest[:length] for digest in digests], pa.string())
             hits |= pc.is_in(cut, value_set=texts).to_numpy(zero_copy_only=False)
     return int(hits.sum())
+
+
+ATTACK = PlainHashes()

@@ -8,14 +8,14 @@ of the people who are equal in all of them. Of these rows the attacker takes one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lgamma, log
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.base import Attack, Rate
+from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackTarget, Rate, people_table
 from oboro.data.column import Column, UnreadColumn
 from oboro.data.dataset import Dataset
 from oboro.data.row_order import RowShuffle
@@ -23,7 +23,7 @@ from oboro.notations.kinds import typed
 from oboro.notations.texts import is_text
 from oboro.text import Message
 
-__all__ = ["KnownOrder", "count_rows", "known_order"]
+__all__ = ["ATTACK", "KnownOrder", "RowOrder", "count_rows", "known_order"]
 
 
 CONTROL = Message("attack.control.anywhere")
@@ -102,7 +102,7 @@ def count_rows(
     right = [int((persons[owners[one]] == persons[people]).sum()) for one in (guess, blind)]
     note = Message("attack.note.rows_left", middle=int(np.median(left)), one=int((left == 1).sum()), people=people.size)
     found, control = (Rate(one, int(people.size)) for one in right)
-    return [Attack("row_order", "linkability", order.by, found, control, CONTROL, notes=(note,))]
+    return [ATTACK.kinds[0].attack(order.by, found, control, CONTROL, notes=(note,))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,3 +185,31 @@ def _log_orders(lengths: np.ndarray) -> float:
     """In how many orders runs of these lengths can stand, as a logarithm; few lengths are different."""
     different, often = np.unique(lengths, return_counts=True)
     return float(sum(times * lgamma(one + 1) for one, times in zip(different.tolist(), often.tolist(), strict=True)))
+
+
+class RowOrder(AttackMethod):
+    """Take a record that stands where the person's must stand. The control takes one of the same class anywhere."""
+
+    kinds = (AttackKind("row_order", "linkability", "identity", limit_by_link=lambda link: link),)
+    knows = "the quasi-identifiers of all people, and the columns by which the original is sorted"
+    needs = ("records", "owners")
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Guess once for each target; nothing where the rows of the original are in no order."""
+        scenario, known = target.scenario, target.nearest
+        if scenario.owners is None:
+            return []
+        people = scenario.owners[scenario.targets] if known is None else known.people
+        alike = None if known is None else (known.classes.groups.labels, known.found)
+        return count_rows(target.original, scenario.owners, people, alike, scenario.whose, scenario.rng, target.order)
+
+    def example(self) -> AttackTarget:
+        """A table that is sorted by a column that the release drops."""
+        table = people_table()
+        age = table["age"].decode().to_pylist()
+        ordered = table.take(np.argsort(np.array(age), kind="stable"))
+        ordered = replace(ordered, origin=None)
+        return AttackTarget(ordered, ordered.select(["town", "sex"]), quasi=["town", "sex"])
+
+
+ATTACK = RowOrder()

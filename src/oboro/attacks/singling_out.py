@@ -12,38 +12,55 @@ from collections.abc import Sequence
 import numpy as np
 
 from oboro.attacks.attacker_view import AttackerView, Descriptions, KnownPeople
-from oboro.attacks.base import Attack, AttackScenario, Rate
+from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackScenario, AttackTarget, Rate
 from oboro.attacks.kernels import NUMBER
 from oboro.hierarchies.labels import is_star
 from oboro.text import Message
 
-__all__ = ["singling_out"]
+__all__ = ["ATTACK", "SinglingOut"]
 
 
-QUESTION = "singling out"
 SEVERAL = 3  # columns of a description that may use any column
 OTHERS = Message("attack.control.others")
 MIXED = Message("attack.control.mixed")
 DRAWN = Message("attack.control.other_value")
 
 
-def singling_out(scenario: AttackScenario, names: Sequence[str], scope: str) -> list[Attack]:
-    """The three attacks over some columns; those that make no guess at all are reported with nothing tried."""
-    view = scenario.view.select(names)
-    several = len(names) if scope == "quasi" else min(SEVERAL, len(names))
-    made = [("univariate", *_univariate(scenario, names))]
-    made.append(("multivariate", *_multivariate(scenario, names, several, tails=False)))
-    if any(axis.kind == NUMBER for axis in view.comparisons):
-        made.append(("tails", *_multivariate(scenario, names, several, tails=True)))
-    out = []
-    for kind, described, rows in made:
-        described = described.among(scenario.view.at(names), len(scenario.view.names))
-        counts = scenario.inside.fitting(described)
-        found = _ones(counts)
-        control, is_, notes = _control(scenario, kind, described, rows, counts)
-        name = f"singling_out_{kind}_{scope}"
-        out.append(Attack(name, QUESTION, tuple(names), found, control, is_, notes=(*scenario.strange, *notes)))
-    return out
+class SinglingOut(AttackMethod):
+    """Describe one person by one value, by several columns, or by the side of the median; each over two sets of columns."""
+
+    kinds = tuple(
+        AttackKind(f"singling_out_{kind}_{scope}", "singling out", "identity")
+        for scope in ("quasi", "any")
+        for kind in ("univariate", "multivariate", "tails")
+    )
+    knows = "the released table"
+    needs = ("records",)
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Describe people by the quasi-identifiers, and by columns of any role."""
+        scenario = target.scenario
+        quasi, every = scenario.understood(target.quasi), scenario.understood(scenario.view.names)
+        found = self._describe(scenario, quasi, "quasi") if quasi else []
+        return [*found, *(self._describe(scenario, every, "any") if len(every) > len(quasi) else [])]
+
+    def _describe(self, scenario: AttackScenario, names: Sequence[str], scope: str) -> list[Attack]:
+        """Run the three attacks over some columns; one that makes no guess at all is reported with nothing tried."""
+        view = scenario.view.select(names)
+        several = len(names) if scope == "quasi" else min(SEVERAL, len(names))
+        made = [("univariate", *_univariate(scenario, names))]
+        made.append(("multivariate", *_multivariate(scenario, names, several, tails=False)))
+        if any(axis.kind == NUMBER for axis in view.comparisons):
+            made.append(("tails", *_multivariate(scenario, names, several, tails=True)))
+        kinds = {kind.id: kind for kind in self.kinds}
+        out = []
+        for kind, described, rows in made:
+            described = described.among(scenario.view.at(names), len(scenario.view.names))
+            counts = scenario.inside.fitting(described)
+            control, is_, notes = _control(scenario, kind, described, rows, counts)
+            one = kinds[f"singling_out_{kind}_{scope}"]
+            out.append(one.attack(names, _ones(counts), control, is_, notes=(*scenario.strange, *notes)))
+        return out
 
 
 def _alone(people: KnownPeople, described: Descriptions) -> Rate:
@@ -204,3 +221,6 @@ def _mixed(described: Descriptions, rng: np.random.Generator) -> Descriptions:
         order = rng.permutation(len(low))
         low[:, j], high[:, j], entries[:, j] = low[order, j], high[order, j], entries[order, j]
     return Descriptions(low, high, entries, described.used)
+
+
+ATTACK = SinglingOut()

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oboro.attacks.base import Attack, Rate
+from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackTarget, Rate, ReleaseFacts
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.grouping import Groups, clean
 from oboro.text import Message
 
-__all__ = ["guess_first_owners"]
+__all__ = ["ATTACK", "WindowOwner", "guess_first_owners"]
 
 
 BLIND = Message("attack.control.member_at_random")
@@ -57,9 +57,7 @@ def guess_first_owners(original: Dataset, released: Dataset, quasi: Sequence[str
         blind += 1 / rows.size
         tried += 1
     found = Rate(max(outlying, central), tried)
-    return (
-        Attack("window_owner", "linkability", tuple(names), found, Rate(round(blind), tried), BLIND) if tried else None
-    )
+    return ATTACK.kinds[0].attack(names, found, Rate(round(blind), tried), BLIND) if tried else None
 
 
 def _numbers(table: Dataset, names: Sequence[str]) -> np.ndarray:
@@ -76,3 +74,38 @@ def _row_keys(original: Dataset, released: Dataset, others: Sequence[str]) -> tu
         joined.append(Column(both.values, both.codes[codes]))
     labels = Groups.of(joined, original.rows + released.rows).labels
     return labels[: original.rows], labels[original.rows :]
+
+
+class WindowOwner(AttackMethod):
+    """Name the owner of the first record of each group of a window. The control names a member at random."""
+
+    kinds = (AttackKind("window_owner", "linkability", "identity"),)
+    knows = "the records of all people, the members of each group, and how groups are formed"
+    needs = ("window",)
+
+    def run(self, target: AttackTarget) -> list[Attack]:
+        """Guess once for each group."""
+        original, released = target.made.loaded_late or (target.original, target.released)
+        k = target.made.k
+        found = None if k is None else guess_first_owners(original, released, target.quasi, k)
+        return [] if found is None else [found]
+
+    def example(self) -> AttackTarget:
+        """Groups of three, each with the record first that lies farthest from the centroid."""
+        rng = np.random.default_rng(0)
+        ages = [[float(100 * group), 100.0 * group + 1, 100.0 * group + 9] for group in range(60)]
+        members = [rng.permutation(3) for _ in ages]  # the order in which they came
+        names = [f"person {3 * group + member}" for group, order in enumerate(members) for member in order]
+        first = [f"person {3 * group + member}" for group in range(60) for member in (2, 0, 1)]
+        original = {
+            "age": [ages[group][member] for group, order in enumerate(members) for member in order],
+            "visit": names,
+        }
+        released = {"age": [sum(group) / 3 for group in ages for _ in group], "visit": first}
+        before, after = (
+            Dataset({name: Column.of(values) for name, values in table.items()}, 180) for table in (original, released)
+        )
+        return AttackTarget(before, after, quasi=["age"], made=ReleaseFacts(k=3, window=True))
+
+
+ATTACK = WindowOwner()

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from oboro.attacks.attacker_view import compare_columns
 from oboro.attacks.concealment import candidates, linkage
-from oboro.attacks.record_linkage import correspond, link_rows
+from oboro.attacks.row_pairing import correspond, link_rows
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.folding import folded

@@ -15,11 +15,10 @@ import numpy as np
 import yaml
 
 from oboro._lazy import bring
-from oboro.attacks.base import Attack
+from oboro.attacks.base import ATTACKS, Attack, AttackTarget, ReleaseFacts
 from oboro.attacks.few_attributes import UniqueByFew, special
-from oboro.attacks.minimality import infer_by_minimality
-from oboro.attacks.run import attack
-from oboro.attacks.window_owner import guess_first_owners
+from oboro.attacks.inference import CATEGORY
+from oboro.attacks.run import run_attacks
 from oboro.data.dataset import Dataset, unread_columns
 from oboro.disclosure.identifiers import WARNED, Finding, scan, unseen
 from oboro.errors import UsageError
@@ -86,10 +85,6 @@ __all__ = [
 # sets a bound, the control is all there is.
 
 
-BY_IDENTITY = ("record_linkage", "linkability", "row_order")
-CATEGORY = Message("attack.right.category")
-
-
 def limited(
     found: Sequence[Attack],
     k: int | None,
@@ -111,12 +106,14 @@ def _with_limit(
     everywhere: dict[str, float],
     values: dict[str, int],
 ) -> Attack:
-    if one.kind in BY_IDENTITY and k is not None and k > 1:
-        return _judged(one, 1 / k, k_is)
-    if one.kind in BY_IDENTITY and k is None:
-        limits = _limits(verdicts, attrgetter("linked"))
+    kind = ATTACKS.kind(one)
+    if kind.limit_by_link is not None and k is not None and k > 1:
+        return _judged(one, kind.limit_by_link(1 / k), k_is)
+    if kind.limit_by_link is not None and k is None:
+        linked = _limits(verdicts, attrgetter("linked"))
+        limits = [(kind.limit_by_link(limit), words) for limit, words in linked]
         return _judged(one, *min(limits, key=itemgetter(0))) if limits else one
-    if one.kind != "inference" or one.secret is None or not _exact(one):
+    if not kind.limit_by_share or one.secret is None or not _exact(one):
         return one
     about = [verdict for verdict in verdicts if verdict.model.values.get("sensitive") == one.secret]
     bounds = Bounds(everywhere.get(one.secret), values.get(one.secret, 1))
@@ -256,7 +253,6 @@ def _averages(measures: Sequence[Measure]) -> list[Measure]:
 
 
 SMALLEST_CELL = 5
-DISTINCT = "model.distinct_l_diversity"
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,55 +396,27 @@ def _people_sizes(subject: Subject, table: Dataset, which: int, rows: np.ndarray
 def _run_attacks(subject: Subject, provenance: Provenance, scope: Scope) -> list[Attack]:
     if not scope.attempts:
         return []
-    known: dict[str, Any] = {"quasi": subject.quasi, "sensitive": subject.sensitive, "control": scope.control}
-    known |= {"hierarchies": subject.tables.hierarchies, "attempts": scope.attempts}
-    how: dict[str, Any] = {"paired": subject.tables.paired, "order": subject.tables.order, "progress": scope.progress}
-    found = attack(subject.before, subject.after, **how, **known)
-    found = _beside_no_chance(found, subject, provenance, known)
-    return found + _by_method(subject, provenance) + _of_window(subject, provenance)
-
-
-def _beside_no_chance(
-    found: list[Attack], subject: Subject, provenance: Provenance, known: Mapping[str, Any]
-) -> list[Attack]:
-    """Where the release is differentially private: the same attacks on the same classes without chance, and who is there."""
-    private = provenance.private
-    if private is None or not subject.after.rows:
-        return found
-    from oboro.attacks.membership import WithoutChance, beside  # few releases need it
-
-    classes = WithoutChance.of(subject.before, subject.after, subject.quasi, subject.tables.hierarchies)
-    if classes is None:
-        return found
-    k = int(private.required)
-    other = attack(subject.before, classes.released(k), **known)
-    return beside(found, other, classes, subject.after, private.model, k)
-
-
-def _of_window(subject: Subject, provenance: Provenance) -> list[Attack]:
-    """Where records came through a window: whose record stands at the first place of a group."""
-    if not provenance.stream or provenance.stream[-1].get("mode") != "window" or subject.k is None:
-        return []
-    found = guess_first_owners(subject.tables.original, subject.tables.released, subject.quasi, subject.k)
-    return [] if found is None else [found]
-
-
-def _by_method(subject: Subject, provenance: Provenance) -> list[Attack]:
-    """Where demands on secrets were promised: what follows from who was suppressed, for whoever knows the method."""
-    verification, tables = provenance.verification, subject.tables
-    if verification is None or subject.k is None or not tables.paired:
-        return []
-    found: dict[tuple[str, tuple[str, ...]], Attack | None] = {}
-    for one in verification.verdicts:
-        secret, over = one.model.values.get("sensitive"), one.over or verification.quasi
-        if secret in subject.sensitive and over and all(name in subject.before for name in over):
-            k = next((other.k for other in verification.verdicts if other.k and other.over == one.over), subject.k)
-            two = one.id == DISTINCT and one.model.values.get("l") == 2
-            whose = None if tables.people is None else tables.people[0]
-            options: dict[str, Any] = {"k": k, "homogeneous": two, "person": whose}
-            made = infer_by_minimality(subject.before, subject.after, over, secret, tables.hierarchies, **options)
-            found.setdefault((secret, over), made)
-    return [one for one in found.values() if one is not None and one.found.tried]
+    tables = subject.tables
+    target = AttackTarget(
+        original=subject.before,
+        released=subject.after,
+        quasi=subject.quasi,
+        sensitive=subject.sensitive,
+        hierarchies=tables.hierarchies,
+        control=scope.control,
+        paired=tables.paired,
+        order=tables.order,
+        attempts=scope.attempts,
+        made=ReleaseFacts(
+            verification=provenance.verification,
+            k=subject.k,
+            people=None if tables.people is None else tables.people[0],
+            private=provenance.private,
+            window=bool(provenance.stream) and provenance.stream[-1].get("mode") == "window",
+            loaded_late=(tables.original, tables.released),
+        ),
+    )
+    return run_attacks(target, scope.progress)
 
 
 def _with_limits(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oboro.attacks.base import ATTACKS
 from oboro.report.facts import trait
 from oboro.report.page import Answer, Answers, Card, Cards, Section, Tone
 from oboro.report.sections.attacks import beaten, too_few
@@ -296,7 +297,7 @@ def _risk_cards(report: Report) -> list[Card]:
         note = _m("matches_are" if report.stream else "candidates_are")
         return [Card(_m("candidates"), count(report.least_candidates), note)]
     if not report.risk_applies:
-        found = [one for one in report.attacks if one.name == "record_linkage" and one.found.tried]
+        found = [one for one in report.attacks if ATTACKS.kind(one).figure and one.found.tried]
         return [Card(_m("linked"), percent(one.found.share), _m("by_chance", share=one.control.share)) for one in found]
     card = partial(_class_card, report)
     return [
