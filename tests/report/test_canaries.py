@@ -89,7 +89,7 @@ def test_no_canary_sings(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("CANARY_KEY", KEY)
     if step not in ("noise", "k_anonymize"):  # models and attacks take most of the time
         monkeypatch.setattr("oboro.report.make.fidelity", lambda *tables, **options: [])
-        monkeypatch.setattr("oboro.report.make.attack", lambda *tables, **options: [])
+        monkeypatch.setattr("oboro.report.make.run_attacks", lambda *tables, **options: [])
     table = people()
     source, output = tmp_path / "canaryinput.csv", tmp_path / "canaryoutput.csv"
     rows = zip(*table.values(), strict=True)

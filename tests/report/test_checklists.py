@@ -11,12 +11,10 @@ import oboro
 from oboro.data.column import UnreadColumn
 from oboro.data.dataset import Dataset
 from oboro.disclosure.identifiers import RESTRICTED_ZIPS
-from oboro.report import make
 from oboro.report.checklists.appi import publication
-from oboro.report.checklists.base import KnownRelease, item
+from oboro.report.checklists.base import LAWS, KnownRelease, Law, item
 from oboro.report.checklists.hipaa import SAFE_HARBOR
 from oboro.report.facts import CheckItem, Checklist
-from oboro.report.make import CHECKLISTS
 from oboro.report.report import Report
 from oboro.techniques import TECHNIQUES
 from oboro.text import Message, bring_words
@@ -262,7 +260,8 @@ def test_a_law_is_one_file_one_line_and_its_words(monkeypatch: pytest.MonkeyPatc
     english = {"name": "NNA", "title": "No Names Act", "point": "No names"}
     japanese = {"name": "氏名法", "title": "氏名禁止法", "point": "氏名がないこと"}
     bring_words("checklist_nna", en=english, ja=japanese)
-    monkeypatch.setattr(make, "CHECKLISTS", (*CHECKLISTS, no_names_act))
+    monkeypatch.setattr(LAWS, "_added", ())  # as it was before, afterwards
+    LAWS.register(Law("nna", no_names_act))
     data = Dataset.of({"name": column(["Ann", "Bob"]), "sex": column(["F", "M"])})
     report = build(data, data, quasi=["sex"], attempts=0, statistics=False)
     assert checked(report)["nna 1"].state == "open"

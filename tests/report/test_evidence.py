@@ -32,7 +32,7 @@ ROWS = 120
 def no_models_no_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models and attacks take most of the time and are tested elsewhere."""
     monkeypatch.setattr("oboro.report.make.fidelity", lambda *tables, **options: [])
-    monkeypatch.setattr("oboro.report.make.attack", lambda *tables, **options: [])
+    monkeypatch.setattr("oboro.report.make.run_attacks", lambda *tables, **options: [])
 
 
 def people() -> dict[str, list[Any]]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Iterator
 from datetime import date
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import oboro.report.checklists
 from oboro.errors import OboroError
 from oboro.recipe.recipe import Recipe
-from oboro.report.make import LAWS
+from oboro.report.checklists.base import LAWS
 
 
 def test_checklists_are_those_of_the_laws_asked_for_and_a_report_is_signed() -> None:
@@ -52,3 +59,29 @@ def test_a_page_shows_the_laws_of_its_language_and_a_place_to_sign() -> None:
     assert japanese.count("_" * 24) == 4  # who, for whom, why, and the place to sign
     assert today in public
     assert "_" * 24 not in public
+
+
+def test_the_order_of_laws_names_every_file_with_a_law() -> None:
+    folder = Path(oboro.report.checklists.__file__).parent
+    files = {path.stem for path in folder.glob("*.py") if "\nLAW = " in path.read_text()}
+    assert set(LAWS.order) == files
+    assert len(LAWS.order) == len(files)
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_the_help_of_the_option_names_every_law(lang: str) -> None:
+    with (files("oboro.text") / lang / "help.toml").open("rb") as file:
+        said = tomllib.load(file)
+    texts = [one["law"] for one in walk(said) if "law" in one]
+    asked = [law.names[0] if law.names else key for key, law in LAWS.items()]
+    assert texts
+    for text in texts:
+        places = [re.search(rf"\b{name}\b", text, re.A) for name in [*asked, "all"]]
+        assert all(places), text
+
+
+def walk(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield table
+    for one in table.values():
+        if isinstance(one, dict):
+            yield from walk(one)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -163,12 +164,13 @@ class Minimality(AttackMethod):
         found: dict[tuple[str, tuple[str, ...]], Attack | None] = {}
         verdicts = made.verification.verdicts
         for one in verdicts:
-            secret, over = one.model.values.get("sensitive"), one.over or made.verification.quasi
+            secret, over = str(one.model.values.get("sensitive")), one.over or made.verification.quasi
             if secret in target.sensitive and over and all(name in target.original for name in over):
-                made_of = target.original, target.released, over, secret, target.hierarchies or {}
+                tables = target.original, target.released
                 k = next((other.k for other in verdicts if other.k and other.over == one.over), made.k)
                 two = one.id == DISTINCT and one.model.values.get("l") == 2
-                guess = infer_by_minimality(*made_of, k=k, homogeneous=two, person=made.people)
+                how: dict[str, Any] = {"k": k, "homogeneous": two, "person": made.people}
+                guess = infer_by_minimality(*tables, over, secret, target.hierarchies or {}, **how)
                 found.setdefault((secret, over), guess)
         return [one for one in found.values() if one is not None and one.found.tried]
 

@@ -54,11 +54,11 @@ class NearestRecord(AttackMethod):
         """Compare the released records with both groups; nothing without a holdout."""
         scenario = target.scenario
         rng = scenario.rng.spawn(1)[0]  # the draws of other attacks stay as they are
-        own_values = scenario.owners is None or not target.quasi
-        names = scenario.understood(scenario.view.names if own_values else target.quasi)
+        holdout = scenario.outside is not None
+        whole = scenario.owners is None or not target.quasi
+        names = scenario.understood(scenario.view.names if whole and holdout else target.quasi)
         if not names:
             return []
-        holdout = scenario.outside is not None
         records, inside, outside = _holdout(scenario) if holdout else _halves(scenario, rng)
         if not records.size:
             return []

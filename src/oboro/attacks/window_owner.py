@@ -11,6 +11,7 @@ groups in which it is not clear, or that somebody joined later, are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -97,11 +98,11 @@ class WindowOwner(AttackMethod):
         members = [rng.permutation(3) for _ in ages]  # the order in which they came
         names = [f"person {3 * group + member}" for group, order in enumerate(members) for member in order]
         first = [f"person {3 * group + member}" for group in range(60) for member in (2, 0, 1)]
-        original = {
+        original: dict[str, list[Any]] = {
             "age": [ages[group][member] for group, order in enumerate(members) for member in order],
             "visit": names,
         }
-        released = {"age": [sum(group) / 3 for group in ages for _ in group], "visit": first}
+        released: dict[str, list[Any]] = {"age": [sum(group) / 3 for group in ages for _ in group], "visit": first}
         before, after = (
             Dataset({name: Column.of(values) for name, values in table.items()}, 180) for table in (original, released)
         )

@@ -233,9 +233,9 @@ class Pages:
     def __post_init__(self) -> None:
         """Before any work: raise if a law is unknown."""
         if self.law is not None:
-            from oboro.report.make import asked_laws
+            from oboro.report.checklists.base import LAWS
 
-            asked_laws([], names(self.law))
+            LAWS.asked([], names(self.law))
 
     @property
     def any(self) -> bool:

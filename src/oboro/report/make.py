@@ -21,7 +21,6 @@ from oboro.attacks.inference import CATEGORY
 from oboro.attacks.run import run_attacks
 from oboro.data.dataset import Dataset, unread_columns
 from oboro.disclosure.identifiers import WARNED, Finding, scan, unseen
-from oboro.errors import UsageError
 from oboro.measures.base import Measure
 from oboro.measures.exposure import CertainSecrets
 from oboro.measures.information_loss import utility
@@ -29,13 +28,8 @@ from oboro.measures.learning import load
 from oboro.measures.risk import Risk, risk_of
 from oboro.measures.statistics import Pairs, fidelity, pairs
 from oboro.privacy.base import Bounds, PrivacyModel, model_named
-from oboro.report.checklists.appi import appi
-from oboro.report.checklists.base import KnownRelease, item
-from oboro.report.checklists.hipaa import hipaa
-from oboro.report.checklists.iso20889 import iso20889
-from oboro.report.checklists.wp216 import wp216
+from oboro.report.checklists.base import LAWS, KnownRelease
 from oboro.report.facts import (
-    Checklist,
     ColumnFacts,
     ExposedPeople,
     PairFacts,
@@ -60,14 +54,9 @@ from oboro.verifier.risk import Uniqueness, uniqueness
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = [
-    "BY_LANGUAGE",
-    "CHECKLISTS",
-    "LAWS",
     "SMALLEST_CELL",
     "Measured",
     "Subject",
-    "asked_laws",
-    "checklists",
     "limited",
     "make_report",
     "measure_release",
@@ -136,72 +125,6 @@ def _exact(one: Attack) -> bool:
 def _judged(one: Attack, limit: float, by: Message | None) -> Attack:
     """The attack with its limit; it is allowed unless it is right more often, beyond its error."""
     return replace(one, limit=limit, limited_by=by, allowed=one.found.low <= limit)
-
-
-# Asked laws -----------------------------------------------------------------------------------------------------------
-# The checklists that somebody asks for by name: those of the report, and two more of the Japanese act, which share its
-# items.
-#
-# Anonymously processed information of administrative organs (Act, Article 116; Rules, Article 62) is processed by the
-# same five standards as that of businesses. Pseudonymously processed information (Act, Article 41; Rules, Article 31)
-# has three, the first two of them alike.
-
-
-LAWS = ("appi", "appi_public", "appi_pseudonym", "hipaa", "wp216", "iso")
-BY_LANGUAGE = {"en": ("wp216", "hipaa"), "ja": ("appi",)}
-"""Which are shown where nobody asked: the law that a reader of this language most likely answers to."""
-NAMES = {"gdpr": "wp216", "iso20889": "iso"}
-PROCESSING = tuple(f"34-{number}" for number in range(1, 6))
-
-
-def asked_laws(known: Sequence[Checklist], laws: Sequence[str]) -> list[Checklist]:
-    """The checklists of these laws, in this order, or of `all`; `known` are those of a report."""
-    keys = [NAMES.get(one, one) for one in laws]
-    found = {one.key: one for one in known}
-    if unknown := [one for one in keys if one not in (*LAWS, *found, "all")]:
-        raise UsageError(Message("error_report.law", law=unknown[0], laws=[*LAWS, *NAMES, "all"]))
-    if "appi" in found:
-        found["appi_public"] = _for(found["appi"], "appi_public", PROCESSING, "62")
-        found["appi_pseudonym"] = _pseudonymous(found["appi"])
-    wanted = sorted(found, key=_place) if "all" in keys else keys
-    return [found[one] for one in dict.fromkeys(wanted) if one in found]
-
-
-def _place(key: str) -> int:
-    """Where it stands among all of them; others come last."""
-    return LAWS.index(key) if key in LAWS else len(LAWS)
-
-
-def _for(one: Checklist, key: str, points: Sequence[str], article: str) -> Checklist:
-    """Some of its points, as those of another article."""
-    items = [
-        point.model_copy(update={"key": point.key.replace("34", article)}) for point in one.items if point.key in points
-    ]
-    said = {"heading": Message(f"checklist_{key}.title"), "about": Message(f"checklist_{key}.lead")}
-    return one.model_copy(update={"key": key, "items": items, "notice": None, **said})
-
-
-def _pseudonymous(one: Checklist) -> Checklist:
-    made = _for(one, "appi_pseudonym", PROCESSING[:2], "31")
-    third = item(
-        "31-3", Message("checklist_appi_pseudonym.harm.title"), "stated", Message("checklist_appi_pseudonym.harm.duty")
-    )
-    return made.model_copy(update={"items": [*made.items, third]})
-
-
-# Checklists -----------------------------------------------------------------------------------------------------------
-# The checklists of laws, opinions and standards: filled in where the software can know, "to be stated" where it cannot.
-#
-# Each is a file here and a file of messages in every language (`checklist_<key>.toml`). None is legal advice, and each
-# says so.
-
-
-CHECKLISTS = (appi, hipaa, wp216, iso20889)
-
-
-def checklists(known: KnownRelease) -> list[Checklist]:
-    """All of them."""
-    return [make(known) for make in CHECKLISTS]
 
 
 # Utility measures -----------------------------------------------------------------------------------------------------
@@ -529,7 +452,7 @@ def make_report(tables: Tables, provenance: Provenance | None = None, scope: Sco
         files={role: plain(facts) for role, facts in provenance.files.items()},
         versions=_versions(),
         smallest_cell=smallest,
-        checklists=checklists(_known(subject, provenance, found, now)),
+        checklists=LAWS.fill(_known(subject, provenance, found, now)),
         stream=[plain(one) for one in provenance.stream],
         warnings=report_warnings(tables, provenance, found.findings, found.attacks),
     )

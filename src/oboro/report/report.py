@@ -23,6 +23,7 @@ from oboro.disclosure.uncovered_columns import LastLook
 from oboro.errors import UsageError
 from oboro.measures.base import Measure
 from oboro.measures.risk import LOSSES, Loss
+from oboro.report.checklists.base import LAWS
 from oboro.report.chosen_levels import chosen_levels_said, rows_said
 from oboro.report.chosen_levels import summary_words as _m
 from oboro.report.distributions import OTHER, SPECIAL
@@ -146,9 +147,7 @@ class Report(Facts):
     @property
     def shown_checklists(self) -> list[Checklist]:
         """Those that a page shows: of the laws that were asked for, or of those that go with its language."""
-        from oboro.report.make import BY_LANGUAGE, asked_laws
-
-        return self.checklists if self.laws is not None else asked_laws(self.checklists, BY_LANGUAGE[self.lang])
+        return self.checklists if self.laws is not None else LAWS.unasked(self.checklists, self.lang)
 
     def to_public(self) -> Report:
         """The report without anything that helps to undo the processing; `docs/report.md` says why, item by item."""
@@ -173,14 +172,12 @@ class Report(Facts):
         return self.model_copy(update={"lang": lang})
 
     def for_laws(self, laws: str | Sequence[str]) -> Report:
-        """The same report with the checklists of these laws only; `oboro.report.make.LAWS` names them.
+        """The same report with the checklists of these laws only; `oboro.report.checklists.base.LAWS` names them.
 
         `all` are all of them.
         """
-        from oboro.report.make import asked_laws
-
         wanted = [laws] if isinstance(laws, str) else list(laws)
-        return self.model_copy(update={"checklists": asked_laws(self.checklists, wanted), "laws": wanted})
+        return self.model_copy(update={"checklists": LAWS.asked(self.checklists, wanted), "laws": wanted})
 
     def signed(self, *, made_by: str = "", made_for: str = "", purpose: str = "", made_on: str | None = None) -> Report:
         """The same report with who made it, for whom, why, and another date than today's if one is given."""

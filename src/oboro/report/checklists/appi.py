@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oboro.measures.exposure import RareValues
-from oboro.report.checklists.base import KnownRelease, item, listed
+from oboro.report.checklists.base import KnownRelease, Law, item, listed
 from oboro.report.facts import CheckItem, Checklist, CheckState
 from oboro.report.sections.exposure import secrets_said, standing_alone
 from oboro.text import Message
 
-__all__ = ["appi", "publication"]
+__all__ = ["LAW", "PROCESSING", "appi", "of_article", "publication"]
 
 
 DIRECT = ("name", "email", "phone", "card", "ssn", "account", "photo", "plate", "vehicle")
@@ -38,6 +38,7 @@ DUTIES = (  # what no software can do for the owner
     ("44", "receiver"),
 )
 MOST_NAMED = 12  # columns with rare values
+PROCESSING = tuple(f"34-{number}" for number in range(1, 6))  # items that other rules of the act share
 PUBLISHED = "36"  # the item that the notice to the public is about
 
 
@@ -48,8 +49,13 @@ def appi(known: KnownRelease) -> Checklist:
     return Checklist(key="appi", heading=title, about=lead, items=items, notice=publication(known.released))
 
 
-def _said(name: str, **values: object) -> Message:
-    return Message(f"checklist_appi.{name}", **values)
+def of_article(one: Checklist, law: Law, points: Sequence[str], article: str) -> Checklist:
+    """Return some points of this checklist as those of another article of the act, under its words."""
+    items = [
+        point.model_copy(update={"key": point.key.replace("34", article)}) for point in one.items if point.key in points
+    ]
+    said = {"heading": law.said("title"), "about": law.said("lead")}
+    return one.model_copy(update={"key": law.key, "items": items, "notice": None, **said})
 
 
 def _descriptions(known: KnownRelease) -> CheckItem:
@@ -135,3 +141,7 @@ def _duties(known: KnownRelease) -> list[CheckItem]:
 def publication(columns: Sequence[str]) -> Message:
     """A text for the notice that the law asks for, to be edited."""
     return _said("notice.text", items=[_said("notice.item", column=name) for name in columns])
+
+
+LAW = Law("appi", appi, shown_in={"ja": 1})
+_said = LAW.said

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oboro.disclosure.identifiers import RESTRICTED_ZIPS
-from oboro.report.checklists.base import KnownRelease, item, listed
+from oboro.report.checklists.base import KnownRelease, Law, item, listed
 from oboro.report.facts import CheckItem, Checklist, CheckState
 from oboro.report.sections.exposure import standing_alone
 from oboro.text import Message
 
-__all__ = ["SAFE_HARBOR", "hipaa"]
+__all__ = ["LAW", "SAFE_HARBOR", "hipaa"]
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,6 @@ def hipaa(known: KnownRelease) -> Checklist:
     return Checklist(key="hipaa", heading=_said("title"), about=lead, items=items)
 
 
-def _said(name: str, **values: object) -> Message:
-    return Message(f"checklist_hipaa.{name}", **values)
-
-
 def _identifier(known: KnownRelease, one: Identifier) -> CheckItem:
     title, found = _said(f"identifier.{one.letter}"), known.columns_with(*one.kinds)
     if found:
@@ -70,3 +66,7 @@ def _identifier(known: KnownRelease, one: Identifier) -> CheckItem:
     if one.fixed:
         return item(one.letter, title, "stated" if known.unseen else "evidence", _said("none"), *known.but())
     return item(one.letter, title, "stated", _said("none"), _said("state_none"), *known.but())
+
+
+LAW = Law("hipaa", hipaa, shown_in={"en": 2})
+_said = LAW.said

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oboro.report.checklists.base import KnownRelease, item
+from oboro.report.checklists.base import KnownRelease, Law, item
 from oboro.report.facts import CheckItem, Checklist, trait
 from oboro.text import Message
 from oboro.verifier.verdict import K_ANONYMITY, L_DIVERSITY, T_CLOSENESS
 
-__all__ = ["iso20889"]
+__all__ = ["LAW", "iso20889"]
 
 
 MODELS = (  # the standard's names, and the models that bear them
@@ -32,10 +32,10 @@ def iso20889(known: KnownRelease) -> Checklist:
     return Checklist(key="iso", heading=_said("title"), about=_said("lead"), items=items)
 
 
-def _said(name: str, **values: object) -> Message:
-    return Message(f"checklist_iso.{name}", **values)
-
-
 def _step(step: Mapping[str, Any]) -> CheckItem:
     name: str = step["name"]
     return item(name, name, "evidence", trait(step, "iso") or _said("unnamed"), public=True)
+
+
+LAW = Law("iso", iso20889, names=("iso20889",))
+_said = LAW.said

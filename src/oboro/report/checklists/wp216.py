@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oboro.attacks.base import Attack
-from oboro.report.checklists.base import KnownRelease, item
+from oboro.report.checklists.base import KnownRelease, Law, item
 from oboro.report.facts import CheckItem, Checklist
 from oboro.report.sections.attacks import too_few_said
 from oboro.report.sections.exposure import secrets_said, standing_alone
@@ -13,7 +13,7 @@ from oboro.schema import Opinion
 from oboro.text import Message
 from oboro.verifier.verdict import L_DIVERSITY
 
-__all__ = ["wp216"]
+__all__ = ["LAW", "wp216"]
 
 
 QUESTIONS = (("singling out", "singling_out"), ("linkability", "linkability"), ("inference", "inference"))
@@ -33,10 +33,6 @@ def wp216(known: KnownRelease) -> Checklist:
     if known.holds and not known.apart and any(one.id in L_DIVERSITY for one in known.models):
         items.append(_judged("l-diversity", "l_diversity"))
     return Checklist(key="wp216", heading=_said("title"), about=_said("lead"), items=items)
-
-
-def _said(name: str, **values: object) -> Message:
-    return Message(f"checklist_wp216.{name}", **values)
 
 
 def _judged(key: str, row: str) -> CheckItem:
@@ -82,3 +78,7 @@ def _too_few(mine: Sequence[Attack]) -> list[Message]:
     """Few guesses with their exact figures: they are never called none."""
     few = [one for one in mine if one.few]
     return [_said("few", attacks=[too_few_said(one) for one in few])] if few else []
+
+
+LAW = Law("wp216", wp216, names=("gdpr",), shown_in={"en": 1})
+_said = LAW.said
