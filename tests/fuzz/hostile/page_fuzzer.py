@@ -129,6 +129,7 @@ def _session() -> Any:
 def check(case: Case, place: Path) -> Sequence[str]:
     """A code, no internal error, nothing of other files, and nothing new beside the scratch folder."""
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     from oboro.system.files import ScratchFolder
     from oboro.web.server import Desk, OpenTable, allowed_hosts, page_app
@@ -141,7 +142,9 @@ def check(case: Case, place: Path) -> Sequence[str]:
     desk.put(OpenTable("in.csv", "in.csv"), _session())
     app = page_app(desk, TOKEN, allowed_hosts("127.0.0.1", PORT))
     try:
-        answers = [asyncio.run(_sent(app, one)) for one in case["requests"]]
+        # A thread of its own: after the tests of a browser, this one has a running event loop.
+        with ThreadPoolExecutor(1) as thread:
+            answers = [thread.submit(asyncio.run, _sent(app, one)).result() for one in case["requests"]]
     finally:
         desk.scratch.close()
     for status, body in answers:
