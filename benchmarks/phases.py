@@ -17,6 +17,8 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow
+
 LOOPS = {  # where a loop is used, under which name its room is known there, and the loops
     ("oboro.io.formats.csv.blocks", "kernels"): ("tokenize",),
     ("oboro.io.formats.csv.reader", "kernels"): ("encode_columns",),
@@ -34,7 +36,7 @@ def main() -> None:
     table, recipe, output = sys.argv[1:]
     started = time.process_time()
     run, recipes = import_module("oboro.recipe.run"), import_module("oboro.recipe.recipe")
-    import_module("oboro.system.process").arrow_without_pandas()
+    pyarrow.array([0])  # Arrow imports pandas with its first array, where that is installed
     phases: dict[str, float] = defaultdict(float)
     loops: dict[str, float] = defaultdict(float)
     for (room, known), names in LOOPS.items():

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +34,6 @@ from oboro.cli.options import (
 )
 from oboro.recipe.release import MEASURED
 from oboro.system.files import put_aside
-from oboro.system.process import is_alone, without_module
 from oboro.text import Message
 from oboro.text.language import READING
 
@@ -151,7 +150,7 @@ def _report_loaded(asked: bool, data: str, stage: Any) -> Iterator[Any]:
         yield stage
         return
     require_extra("report")  # one that is missing is said before any work
-    with without_module("pandas") if is_alone() else nullcontext(), ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:
         if os.path.isfile(data) and os.path.getsize(data) < SMALL_FILE:
             yield stage
             return

@@ -16,7 +16,7 @@ from oboro.cli.language import spoken
 from oboro.cli.prepared_help import prepared_help
 from oboro.errors import Sayable
 from oboro.system.files import tell_when_swept
-from oboro.system.process import alone_in_process, print_utf8
+from oboro.system.process import print_utf8
 from oboro.text import Message
 
 __all__ = ["main", "program"]
@@ -29,7 +29,6 @@ READER_GONE = 128 + 13  # as a shell says it of a program that SIGPIPE ended
 
 def program() -> None:
     """Run the command line as a program of its own."""
-    alone_in_process()
     # To look for plugins of pydantic among all packages takes a tenth of a start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(SELDOM)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from oboro.cli.language import spoken
-from oboro.system.process import arrow_without_pandas, is_alone
 from oboro.text import Message, say
 from oboro.text.language import READING, silent
 from oboro.text.printable import json_printable
@@ -122,8 +121,6 @@ AsJson = Annotated[bool, typer.Option("--json")]
 @contextmanager
 def stages() -> Iterator[Any]:
     """A bar on stderr that shows the stage, and where rows are counted how many are done and how fast; only on a terminal."""
-    if is_alone():
-        arrow_without_pandas()
     if not sys.stderr.isatty():
         yield silent
         return

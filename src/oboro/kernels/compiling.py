@@ -1,5 +1,7 @@
-"""How loops are compiled: cached on disk (`cache_folders` says where), without the GIL, no fastmath (sums must not depend on the
-machine), errors as in NumPy. `parallel` is for loops over `prange`.
+"""Compile kernels with numba, and cache the machine code on disk (`jit.cache_place` chooses the folder).
+
+Kernels are compiled without the GIL, without fastmath (a sum must not depend on the machine) and with NumPy's rules for errors.
+numba itself stays as it is: kernels have a dispatcher, a cache and a cache locator of their own, which are subclasses of numba's.
 """
 
 from __future__ import annotations
@@ -8,17 +10,16 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
-from numba import types
-from numba.core import codegen, entrypoints, environment
+from numba.core import types
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -26,43 +27,42 @@ from numba.core.caching import (
     InTreeCacheLocator,
     UserProvidedCacheLocator,
 )
-from numba.core.codegen import JITCodeLibrary, RuntimeLinker
-from numba.core.registry import cpu_target
+from numba.core.environment import Environment
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
-from numba.core.targetconfig import TargetConfig
-from numba.core.typing.templates import builtin_registry
+from numba.extending import typeof_impl
 
 from oboro.kernels.jit import PACKAGE, Kernel, cache_place, package_owner, prange
-from oboro.system.process import is_alone, is_trusted_file, is_trusted_folder, without_module
+from oboro.system.process import is_trusted_file, is_trusted_folder
 
 __all__ = ["LayeredCache", "compiled", "included_files", "included_stamp"]
 
 
 # Included files -------------------------------------------------------------------------------------------------------
-# Which files stand in a compiled kernel: its own, and those of the kernels and constants that it takes in.
+# The files that a compiled kernel depends on: its own, and those of the kernels and constants that are compiled into it.
 #
-# numba looks at the file of a function alone. A kernel that was compiled before an inner one changed would go on doing
-# what that one did, also after an upgrade that mends it.
+# numba looks at the file of a function alone: a kernel compiled before an inner one changed would keep the old behaviour,
+# also after an upgrade that fixes it.
 
 
 IMPORT = re.compile(
-    r"^(?:from|import) oboro((?:\.\w+)*\.kernels(?:\.\w+)*)", re.MULTILINE
+    r"^(?:from|import) oboro((?:\.\w+)*\.(?:\w+_)?kernels(?:\.\w+)*)", re.MULTILINE
 )  # kernels import only kernels
 WORD = re.compile(r"\w+")
 
 
 @cache
 def included_stamp(file: str) -> str | None:
-    """What these files say now, as one short text; None where the code has no files. O(bytes), once for each file."""
+    """Return a digest of a kernel file and the files it includes; None where the code has no files. O(bytes), once for each file."""
     try:
-        held = "".join(map(_digest, sorted(included_files(Path(file)))))
+        digests = "".join(_digest(one) for one in sorted(included_files(Path(file))))
     except OSError:
         return None
-    return hashlib.blake2b(held.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(digests.encode(), digest_size=16).hexdigest()
 
 
 def included_files(file: Path) -> set[Path]:
-    """The file, and what it imports of kernels, directly or not."""
+    """Return the file and the kernel files that it imports, directly or not."""
     found, waiting = {file}, [file]
     while waiting:
         new = _imported(waiting.pop()) - found
@@ -97,22 +97,26 @@ def _digest(file: Path) -> str:
 
 
 # Kernel cache ---------------------------------------------------------------------------------------------------------
-# numba's cache of compiled functions, read from two places and written to one (`cache_folders` says which).
+# numba's cache of compiled functions, read from up to two folders and written to one (`jit.cache_place` chooses it).
 
 
 class _BesideCode(InTreeCacheLocator):
-    """In `__pycache__`, where Python keeps what it compiled itself. Nothing is made there before there is something to write."""
+    """The `__pycache__` folder beside the code. It is made when there is something to write."""
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> Any:
         return cls(function, file)
 
+    def get_source_stamp(self) -> Any:
+        """Return the state of the sources: of the kernel, of the kernels in it, and of the way in which they are compiled."""
+        return super().get_source_stamp(), included_stamp(self._py_file), _digest(Path(__file__))
 
-class _InFolder(UserProvidedCacheLocator):
-    """In a folder for all of them, under a name for each folder of the code."""
+
+class _InFolder(UserProvidedCacheLocator, _BesideCode):
+    """A folder for all kernels, with a subfolder for each folder of the code."""
 
     def __init__(self, function: Any, file: str) -> None:
-        InTreeCacheLocator.__init__(self, function, file)
+        _BesideCode.__init__(self, function, file)
         self._cache_path = str(cache_place().path / self.get_suitable_cache_subpath(file))
 
     def ensure_cache_path(self) -> None:
@@ -123,280 +127,188 @@ class _InFolder(UserProvidedCacheLocator):
         return cls(function, file)
 
 
-class _BesideImpl(CompileResultCacheImpl):
+@dataclass(frozen=True)
+class _Constants:
+    """The Python objects that a compiled function refers to, in the form in which they are cached.
+
+    numba's own form imports the module of every function of numba that was compiled into a kernel, to compile nothing.
+    """
+
+    module: str | None
+    values: list[Any]
+    env_name: str
+
+    @classmethod
+    def of(cls, environment: Any) -> _Constants | None:
+        return environment and cls(environment.globals.get("__name__"), environment.consts, environment.env_name)
+
+    def lookup_globals(self) -> dict[str, Any]:
+        """Return the names of the module, if it is imported; only code that is not compiled looks them up."""
+        module = sys.modules.get(self.module or "")
+        return vars(module) if module else {"__name__": self.module}
+
+    def environment(self) -> Any:
+        environment: Any = Environment.from_fndesc(self)
+        environment.consts[:] = self.values
+        return environment
+
+
+class _CachedKernel(CompileResultCacheImpl):
+    """The cached form of a compiled kernel, found beside the code."""
+
     _locator_classes = (_BesideCode,)
 
+    def reduce(self, compiled: Any) -> Any:
+        library, description, environment, *rest, environments = super().reduce(compiled)
+        constants = tuple(_Constants.of(one) for one in environments)
+        return library, description, _Constants.of(environment), *rest, constants
 
-class _FolderImpl(CompileResultCacheImpl):
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        library, description, constants, *rest, referenced = payload
+        environments = tuple(one and one.environment() for one in referenced)
+        environment = constants and constants.environment()
+        return super().rebuild(target_context, (library, description, environment, *rest, environments))
+
+
+class _CachedInFolder(_CachedKernel):
     _locator_classes = (_InFolder,)
 
 
-class _Checked(IndexDataCacheFile):
-    """Files that are read only if nobody else could have written them. One that cannot be read counts as not there."""
+class _TrustedFiles(IndexDataCacheFile):
+    """Cache files that are read only if nobody else could have written them. An unreadable file counts as missing."""
 
     def load(self, key: Any) -> Any:
         name = self._load_index().get(key)
-        return self._load_data(name) if name and self._ours(name) else None
+        return self._load_data(name) if name and self._is_trusted(name) else None
 
     def _load_index(self) -> Any:
         try:
-            return super()._load_index() if self._ours(self._index_name) else {}
-        except Exception:  # cut off or damaged: it is written anew
+            return super()._load_index() if self._is_trusted(self._index_name) else {}
+        except Exception:  # truncated or damaged: it is written anew
             return {}
 
-    def _ours(self, name: str) -> bool:
+    def _is_trusted(self, name: str) -> bool:
         return is_trusted_file(Path(self._cache_path, name), package_owner())
 
     @contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[Any]:
         with super()._open_for_write(filepath) as file:
             if hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), 0o644)  # whatever the umask: others may read what was compiled, not write it
+                os.fchmod(file.fileno(), 0o644)  # whatever the umask: others may read the code, not write it
             yield file
 
 
-class _Beside(FunctionCache):
-    _impl_class = _BesideImpl
+class _CacheBesideCode(FunctionCache):
+    _impl_class = _CachedKernel
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _TrustedFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code compiled for these types, or None.
+
+        numba's own first loads all that it can compile, which takes a quarter of a second and which cached code does not need.
+        """
+        rtsys.initialize(target_context)  # compiled code counts references
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+        return None  # Windows: another process is writing it
 
 
-class _Folder(FunctionCache):
-    _impl_class = _FolderImpl
+class _CacheInFolder(_CacheBesideCode):
+    _impl_class = _CachedInFolder
 
 
 class LayeredCache(FunctionCache):
-    """What was compiled of one function: looked for beside the code and then in our place, kept in our place."""
+    """The cached code of one kernel: read from beside the code and then from the cache folder, written to the cache folder."""
 
     def __init__(self, function: Any) -> None:
-        places = [_Beside] if cache_place().folder is None else [_Beside, _Folder]
-        self._layers = [_checked(place(function), function.__code__.co_filename) for place in places]
+        places = [_CacheBesideCode] if cache_place().folder is None else [_CacheBesideCode, _CacheInFolder]
+        self._layers = [place(function) for place in places]
         self._cache_path = self._layers[-1].cache_path
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled for these types, from the first place that has it."""
+        """Return the code compiled for these types from the first folder that has it, or None."""
         for layer in self._layers:
-            if self._enabled and _trusted(layer.cache_path):
+            if self._enabled and _is_trusted(layer.cache_path):
                 try:
-                    found = _loaded(layer, sig, target_context)
-                except Exception:  # cut off or damaged: it is compiled again, and then written again
+                    code = layer.load_overload(sig, target_context)
+                except Exception:  # truncated or damaged: it is compiled and written again
                     continue
-                if found is not None:
-                    return found
+                if code is not None:
+                    return code
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled. On a full or read-only disk it is compiled again next time."""
+        """Write compiled code. On a full or read-only disk it is compiled again next time."""
         try:
             self._layers[-1].save_overload(sig, data)
         except OSError:
             return
 
     def flush(self) -> None:
-        """Forget what is in our place."""
+        """Remove the code from the cache folder."""
         self._layers[-1].flush()
 
 
-def _loaded(layer: FunctionCache, sig: Any, target_context: Any) -> Any:
-    """What a place has, without numba's `load_overload`, which first learns to compile everything: a quarter of a second."""
-    rtsys.initialize(target_context)  # what is compiled counts references
-    with layer._guard_against_spurious_io_errors():
-        return layer._load_overload(sig, target_context)
-    return None  # Windows: another process is writing it
+_TRUSTED: dict[str, bool] = {}
 
 
-def _checked(layer: FunctionCache, file: str) -> FunctionCache:
-    stamp = (layer._cache_file._source_stamp, included_stamp(file))
-    layer._cache_file = _Checked(layer.cache_path, layer._impl.filename_base, stamp)
-    return layer
-
-
-_KNOWN: dict[str, bool] = {}
-
-
-def _trusted(folder: str) -> bool:
-    """Whether a folder is there and nobody else could have put something into it; asked once for each."""
-    if not _KNOWN.get(folder):
+def _is_trusted(folder: str) -> bool:
+    """Return whether a folder exists and nobody else could have put something into it; checked once for each."""
+    if not _TRUSTED.get(folder):
         # Beside the code no folder above matters: whoever could exchange it could exchange the code.
         beside = Path(folder).is_relative_to(PACKAGE)
-        _KNOWN[folder] = is_trusted_folder(Path(folder), package_owner(), alone=beside)
-    return _KNOWN[folder]
+        _TRUSTED[folder] = is_trusted_folder(Path(folder), package_owner(), alone=beside)
+    return _TRUSTED[folder]
 
 
 # Compiling ------------------------------------------------------------------------------------------------------------
 
 
-OURS, DOOR = "_ZN5oboro", "_ZN7cpython"  # how names of our functions begin in machine code, and of what Python calls
-CONSTANTS = "_ZN08NumbaEnv"  # and of the objects of Python that a function holds
+def _widened(type_: Any) -> Any:
+    """Return the type for which a kernel is compiled where another kernel passes a constant, a default or a short integer.
 
-
-class _Library(JITCodeLibrary):
-    """What is compiled of one function. What only other kernels call becomes part of those, and is kept as it is until then.
-
-    numba would optimize it and turn it into machine code by itself, and again wherever it is called: a third of the time that
-    compiling takes.
-    """
-
-    def _is_part(self) -> bool:
-        """Whether nobody but another kernel can call it. What calls itself is called by its address, so it needs one."""
-        defined = list(self.get_defined_functions())
-        return (
-            any(one.name.startswith(OURS) for one in defined)
-            and not any(one.name.startswith(DOOR) and one.linkage.name == "external" for one in defined)
-            and not any(one.name.startswith(RuntimeLinker.PREFIX) for one in self._final_module.global_variables)
-        )
-
-    def _optimize_final_module(self) -> None:
-        if not self._is_part():
-            super()._optimize_final_module()
-
-    def _finalize_final_module(self) -> None:
-        if self._is_part():
-            self._verify_declare_only_symbols()
-            self._finalized = True
-            return
-        super()._finalize_final_module()
-        for one in self._final_module.global_variables:  # those of its parts, too
-            if one.name.startswith(CONSTANTS) and (held := environment.lookup_environment(one.name)) is not None:
-                CODEGEN.set_env(one.name, held)
-
-    def serialize_using_object_code(self) -> Any:
-        """What is kept on disk: machine code, and for whoever takes it in, the code before that, with the names in it."""
-        if self._is_part():
-            return self.serialize_using_bitcode()
-        name, kind, (machine_code, for_others) = super().serialize_using_object_code()
-        module = self._get_module_for_linking()
-        every = chain(module.functions, module.global_variables)
-        return name, kind, (machine_code, for_others, [one.name for one in every if not one.is_declaration])
-
-    @classmethod
-    def _unserialize(cls, codegen: Any, state: Any) -> Any:
-        name, kind, data = state
-        if kind != "object" or len(data) < 3:
-            return super()._unserialize(codegen, state)
-        self = codegen.create_library(name)
-        machine_code, self._for_others, names = data
-        self.enable_object_caching()
-        self._set_compiled_object(machine_code)
-        self._finalize_final_module()
-        codegen._engine._defined_symbols.update(names)
-        return self
-
-    _for_others: bytes | None = None
-
-    def _get_module_for_linking(self) -> Any:
-        """What another kernel takes in, which few do: numba would read it whenever a kernel is found compiled, in 5 ms each."""
-        if self._shared_module is None and self._for_others is not None:
-            self._shared_module = codegen.ll.parse_bitcode(self._for_others)  # type: ignore[attr-defined]
-        return super()._get_module_for_linking()
-
-
-def _set_env(name: str, held: Any) -> None:
-    """Give a function the objects that it holds; a part gets them with the function whose part it becomes."""
-    if CODEGEN._engine.is_symbol_defined(name):
-        type(CODEGEN).set_env(CODEGEN, name, held)
-
-
-CODEGEN: Any = cpu_target.target_context.codegen()
-CODEGEN._library_class, CODEGEN.set_env = _Library, _set_env
-
-
-def _rebuild_env(module: str, constants: Any, name: str) -> Any:
-    """The objects that a function holds, as it is found compiled. numba would import the module of each of its own functions in it.
-
-    Names of that module are only looked up by code that is not compiled.
-    """
-    held: Any = environment.lookup_environment(name)
-    if held is None:
-        known = sys.modules.get(module)
-        held = environment.Environment(vars(known) if known else {"__name__": module})
-        held.consts[:], held.env_name = constants, name
-        environment.Environment._memo[name] = held
-    return held
-
-
-environment._rebuild_env = _rebuild_env
-
-
-def _chosen(options: Any) -> dict[str, Any]:
-    """The options of a function that are not as usual."""
-    return {name: one for name, one in options._values.items() if one != options.options[name].default}
-
-
-# numba asks at every call in every function whether it is compiled with the same options, lists all of them to compare, and
-# gives all the same hash: a tenth of the time that compiling takes.
-TargetConfig.__eq__ = lambda one, other: isinstance(other, TargetConfig) and _chosen(one) == _chosen(other)
-TargetConfig.__hash__ = lambda options: hash(frozenset(_chosen(options)))
-
-
-@cache
-def _ready() -> None:
-    """Before the first function is compiled, let numba know all that it can compile. What is found compiled needs none of it."""
-    # numba would import scipy's BLAS for correlations, in a tenth of a second.
-    with without_module("scipy.linalg", by_thread=True) if is_alone() else nullcontext():
-        cpu_target.target_context.refresh()
-    from numba.np import arrayobj
-
-    # Where a slice of an array may not fit what is assigned to it, numba puts both shapes into words: functions for text are
-    # then compiled, and become part of every such kernel. That it does not fit is enough to know.
-    for function, type_ in builtin_registry.globals:
-        if function is arrayobj.raise_with_shape_context:
-            for template in type_.templates:
-                template._overload_func = staticmethod(arrayobj.ol_raise_with_shape_context_generic)
-
-
-if is_alone():
-    entrypoints._already_initialized = True  # extensions of numba: to look for some takes a thirtieth of a second
-
-# numba tells whoever listens of each of the hundred thousand calls of LLVM: a twentieth of the time.
-_ffi: Any = codegen.ll.ffi  # type: ignore[attr-defined]
-for _told in list(getattr(getattr(_ffi.lib, "_lock", None), "_cblist", ())):
-    _ffi.unregister_lock_callback(*_told)
-
-
-def _as_variable(type_: Any) -> Any:
-    """What a kernel is compiled for where another gives it a constant, leaves out what has a default, or gives a short number.
-
-    numba would compile it once for each of these, though all of them become part of the caller and are the same there.
+    numba would compile an inner kernel once for each of these, though it becomes part of its caller and is the same there.
     """
     type_ = numba.typeof(type_.value) if isinstance(type_, types.Omitted) else types.unliteral(type_)
     return types.int64 if type_ in (types.int8, types.int16, types.int32) else type_
 
 
-def _for_variables(fold: Callable[..., Any]) -> Callable[..., Any]:
-    def folded(given: Any, named: Any) -> Any:
-        signature, arguments = fold(given, named)
-        return signature, tuple(map(_as_variable, arguments))
+class _KernelDispatcher(CPUDispatcher):
+    """A kernel as numba sees it: compiled for the types it is called with, or found in the cache."""
 
-    return folded
+    def enable_caching(self) -> None:
+        self._cache = LayeredCache(self.py_func)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        _, folded = self.fold_argument_types(args, kws)
+        return super().get_call_template(tuple(map(_widened, folded)), {})
 
 
-def _when_ready(compile_: Callable[..., Any], named: Callable[[], None]) -> Callable[..., Any]:
-    def compiled_when_ready(*given: Any) -> Any:
-        _ready()
-        named()
-        return compile_(*given)
-
-    return compiled_when_ready
+@typeof_impl.register(Kernel)  # type: ignore[misc]
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    """Let a kernel call other kernels by their names: each is made ready when its caller is compiled, not when that is loaded."""
+    return types.Dispatcher(kernel.compiled)
 
 
 def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool, makes_arrays: bool) -> Any:
-    """The function of a kernel as numba compiles it, where it is called with types for the first time."""
+    """Return the kernel as a numba function, which is compiled when it is first called with some types."""
     function: Any = kernel.function
-    more = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner}  # nobody calls a kernel as a function of C
-    more |= {"_nrt": makes_arrays} if bare or makes_arrays else {}
-    known = dict(function.__globals__)
-    named = FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
-    named.__qualname__, named.__module__ = function.__qualname__, function.__module__
-    dispatcher = numba.njit(nogil=True, parallel=parallel, error_model="numpy", **more)(named)
-    dispatcher._compiler.fold_argument_types = _for_variables(dispatcher._compiler.fold_argument_types)
-
-    def named_kernels() -> None:
-        for name in function.__code__.co_names:
-            if isinstance(value := known.get(name), Kernel):
-                known[name] = dispatcher if value is kernel else value.compiled
-            elif value is prange:
-                known[name] = numba.prange
-
-    dispatcher._compiler.compile = _when_ready(dispatcher._compiler.compile, named_kernels)
-    dispatcher._cache = LayeredCache(function)  # what `cache=True` does, with places of our own
+    options: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "parallel": parallel}
+    options |= {"error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}  # nothing calls it from C
+    options |= {"_nrt": makes_arrays} if bare or makes_arrays else {}
+    dispatcher = _KernelDispatcher(_with_prange(function), targetoptions=options)
+    dispatcher.enable_caching()
     return dispatcher
+
+
+def _with_prange(function: Any) -> Any:
+    """Return the same function with numba's `prange`, which without numba is `range`."""
+    names = {name: numba.prange if value is prange else value for name, value in function.__globals__.items()}
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    return copy

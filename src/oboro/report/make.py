@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -45,7 +46,6 @@ from oboro.report.facts import (
     trait,
 )
 from oboro.report.report import Report
-from oboro.system.process import is_alone
 from oboro.text import Message
 from oboro.text.language import Parts
 from oboro.verifier.classes import Classes, class_sizes
@@ -276,8 +276,8 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
     """All of it; compiled loops leave the interpreter free for each other."""
     before, after, shown = subject.before, subject.after, subject.counted
     learns = scope.statistics and scope.target is not None
-    if learns or not is_alone():
-        bring("scipy.linalg")  # numba loads it with its first kernel; threads must not load parts of scipy at once
+    if learns or find_spec("scipy") is not None:
+        bring("scipy.linalg")  # numba loads it to compile a kernel; threads must not load parts of scipy at once
     with ThreadPoolExecutor(3) as pool:
         if learns:
             pool.submit(load)

@@ -7,26 +7,20 @@ import mmap
 import os
 import stat
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 __all__ = [
     "SteadyClock",
     "ahead",
-    "alone_in_process",
-    "arrow_without_pandas",
     "cores",
     "elapsed",
     "in_every_child",
     "in_order",
-    "is_alone",
     "is_trusted_file",
     "is_trusted_folder",
     "make_private",
@@ -36,7 +30,6 @@ __all__ = [
     "peak_megabytes",
     "print_utf8",
     "why_not_trusted",
-    "without_module",
 ]
 
 
@@ -75,19 +68,7 @@ def ahead(items: Iterable[A]) -> Iterator[A]:
 
 
 T = TypeVar("T")
-_alone = False
 SMALL = 1 << 16  # rows that are done before a thread has started
-
-
-def alone_in_process() -> None:
-    """Say that nobody else in this process uses numba: it may then do without what our kernels do not need, and starts sooner."""
-    global _alone
-    _alone = True
-
-
-def is_alone() -> bool:
-    """Whether nobody else in this process uses numba."""
-    return _alone
 
 
 def cores() -> int:
@@ -99,8 +80,6 @@ def on_cores(act: Callable[..., T], *things: Iterable[Any], rows: int, most: int
     """What an act makes of each, in order; of many rows on all cores (kernels and Arrow do not hold Python's lock)."""
     if rows <= SMALL:
         return list(map(act, *things))
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(min(cores(), most or cores())) as pool:
         return list(pool.map(act, *things))
 
@@ -109,36 +88,6 @@ def in_every_child(act: Callable[[], object]) -> None:
     """Do this first in every process that is forked from this one; Windows forks none."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=act)
-
-
-def arrow_without_pandas() -> None:
-    """Let pyarrow do without pandas in this process. Where pandas is installed, it would be imported with the first array.
-
-    That takes longer than to anonymize a small table. Only for a process that hands no frame of pandas to pyarrow.
-    """
-    if "pandas" not in sys.modules:
-        with without_module("pandas"):
-            import pyarrow
-
-            pyarrow.array([0]).to_numpy()  # pyarrow asks once
-
-
-@contextmanager
-def without_module(absent: str, *, by_thread: bool = False) -> Iterator[None]:
-    """As if a module were not installed: what is imported meanwhile (`by_thread`: by this thread) does not import it."""
-    mine = threading.get_ident()
-
-    class Absent(MetaPathFinder):
-        @classmethod
-        def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
-            if name == absent and (not by_thread or threading.get_ident() == mine):
-                raise ModuleNotFoundError(name)
-
-    sys.meta_path.insert(0, Absent)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(Absent)
 
 
 def peak_megabytes() -> float | None:
