@@ -8,7 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest

@@ -53,7 +53,7 @@ WORD = re.compile(r"\w+")
 
 @cache
 def included_stamp(file: str) -> str | None:
-    """Return a digest of a kernel file and the files it includes; None where the code has no files. O(bytes), once for each file."""
+    """Return a digest of a kernel file and the files it includes; None where the code has no files. O(bytes), once a file."""
     try:
         digests = "".join(_digest(one) for one in sorted(included_files(Path(file))))
     except OSError:
@@ -299,7 +299,11 @@ def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool, makes_a
     """Return the kernel as a numba function, which is compiled when it is first called with some types."""
     function: Any = kernel.function
     options: dict[str, Any] = {"nopython": True, "boundscheck": None, "nogil": True, "parallel": parallel}
-    options |= {"error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": inner}  # nothing calls it from C
+    options |= {
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": inner,
+    }  # nothing calls it from C
     options |= {"_nrt": makes_arrays} if bare or makes_arrays else {}
     dispatcher = _KernelDispatcher(_with_prange(function), targetoptions=options)
     dispatcher.enable_caching()
