@@ -26,13 +26,13 @@ from oboro.algorithms.lattice import evaluator, status, suppression
 from oboro.algorithms.lattice import problem as lattice_problem
 from oboro.algorithms.lattice.constraints import diversity_rule
 from oboro.algorithms.lattice.evaluator import NodeChecker
-from oboro.algorithms.lattice.kernels import nodes as kernels_nodes
 from oboro.algorithms.lattice.losses import CellLoss, loss_of
 from oboro.algorithms.lattice.nodes import Lattice
 from oboro.algorithms.lattice.problem import Problem
 from oboro.algorithms.lattice.search import search
 from oboro.data.column import Column
 from oboro.hierarchies.spec import HierarchySpec
+from oboro.kernels import hashing
 
 
 @settings(max_examples=30)
@@ -176,9 +176,9 @@ def test_an_entropy_of_exactly_log_l_is_enough():
 @given(st.lists(st.integers(0, 2**63), min_size=1, max_size=60), st.integers(0, 3))
 def test_numbering_by_hash_equals_a_dictionary(keys, spread):
     keys = np.array(keys, dtype=np.uint64) >> np.uint64(spread * 20)
-    slots = np.full(128, -1, dtype=np.int32)
+    slots = np.zeros(128, dtype=np.uint32)
     out = np.empty(keys.size, dtype=np.uint32)
-    found = kernels_nodes.number_by_hash(keys, slots, out)
+    found = hashing.number_by_hash(keys, slots, out)
     seen: dict = {}
     expected = [seen.setdefault(int(key), len(seen)) for key in keys]
     assert out.tolist() == expected

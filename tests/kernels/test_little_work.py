@@ -26,7 +26,7 @@ from oboro.io import column_store
 from oboro.io.formats.csv.dialect import Dialect
 from oboro.io.read import read
 from oboro.io.write import write
-from oboro.kernels import grouping, jit
+from oboro.kernels import grouping, hashing, jit
 from oboro.recipe.recipe import Recipe
 from oboro.verifier import kernels as verifier_kernels
 
@@ -70,7 +70,8 @@ def _number(rng: Rng) -> tuple[Any, ...]:
 
 def _number_by_hash(rng: Rng) -> tuple[Any, ...]:
     keys = _labels(rng)[0].astype(np.uint64) * np.uint64(1 << 33)
-    return keys, np.full(1 << (2 * keys.size).bit_length(), -1, np.int32), np.zeros(keys.size, np.uint32)
+    slots = np.zeros(1 << (2 * keys.size).bit_length(), np.uint32)
+    return keys, slots, np.zeros(keys.size, np.uint32)
 
 
 def _look_up(rng: Rng) -> tuple[Any, ...]:
@@ -339,7 +340,7 @@ CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
     kernels_nodes.keys: _keys,
     kernels_nodes.sizes: _sizes,
     kernels_nodes.tally: _steps,
-    kernels_nodes.number_by_hash: _number_by_hash,
+    hashing.number_by_hash: _number_by_hash,
     kernels_classes.count_nodes: _nodes,
     kernels_nodes.order_by_class: _order,
     kernels_nodes.judge: _judge,

@@ -11,7 +11,7 @@ import numpy as np
 from oboro.attacks.base import Rate
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
-from oboro.data.grouping import BLOCK, Digit, clean, keys_of
+from oboro.data.grouping import clean, combination_counts, digits_of
 from oboro.data.special_uniques import special_uniques
 from oboro.kernels import grouping
 
@@ -130,10 +130,7 @@ def _alone(first: Column, second: Column, rows: np.ndarray) -> np.ndarray:
     near, wanted = np.empty(len(lead), dtype=bool), np.zeros(len(lead.values), dtype=bool)
     wanted[lead.codes[rows]] = True
     if 4 * int(lead.counts[wanted].sum()) > len(lead) and len(first.values) * width <= DENSE:
-        counts = np.zeros(len(first.values) * width, dtype=np.int64)
-        digits = [Digit(one.codes, len(one.values)) for one in (first, second)]
-        for begin in range(0, len(first), BLOCK):
-            grouping.occurrences(keys_of(digits, slice(begin, min(begin + BLOCK, len(first)))), counts)
+        counts = combination_counts(digits_of([first, second]), len(first))
         return np.asarray(counts[_keys(first, second, rows)] == 1)
     grouping.look_up(wanted, lead.codes, near)
     asked, which = np.unique(_keys(first, second, rows), return_inverse=True)

@@ -1,15 +1,17 @@
-"""How many classes some columns make, and how large these are: four numbers, counted without a list of the classes.
+"""Grouping the records of a table: by labels, by class sizes, by counts of classes, and by what each group holds.
 
-Three ways, all exact but for what `fingerprints` says of very wide tables. Where a counter for each possible
-combination fits a cache, rows are counted there. Two columns with more combinations: rows are put in the order of the
-one, and counted value by value with a counter for each value of the other. More columns: one key a row, and keys are
-hashed (`number_keys`).
+From bottom to top: *keys* (one 64-bit number for the codes of a record in several columns), *numbers* (equal keys as 0, 1, 2 …),
+*groups* (a label for each row and the size of each group), *class sizes* and *class counts* (without labels, in less memory),
+*people counts* (the same where one person has several records), and *tallies* (the values within each group).
+
+Where a counter for each possible combination fits a cache, rows are counted there; else keys are hashed. All of it is exact but
+for `fingerprints` of very wide tables.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -32,23 +34,87 @@ __all__ = [
     "RowOrder",
     "Tally",
     "class_counts",
+    "class_sizes",
     "clean",
-    "combinations_of",
-    "combined",
+    "combination_counts",
     "counted_pairs",
+    "digits_of",
+    "exact_keys",
     "fingerprints",
-    "is_direct",
+    "key_blocks",
     "key_counts",
     "keys_of",
+    "number_alike",
     "number_keys",
     "pair_counts",
     "row_keys",
+    "space_of",
     "tally",
 ]
 
 
-# Fingerprints ---------------------------------------------------------------------------------------------------------
-# Records told apart by one 64-bit number each, where a table is too wide for exact keys.
+# Keys -----------------------------------------------------------------------------------------------------------------
+
+DIRECT = 1 << 20  # combinations whose counters fit a cache
+COUNTED = 1 << 16  # as many possible keys are always counted
+BLOCK = 1 << 16  # rows whose keys are made together, so that they stay in the cache
+LARGEST_KEY = 1 << 63
+
+
+class Digit(NamedTuple):
+    """A code per row, and the number of codes there can be: one digit of the key by which rows are grouped."""
+
+    codes: np.ndarray
+    width: int
+
+
+def digits_of(columns: Iterable[Column]) -> list[Digit]:
+    """Return the codes of columns as digits."""
+    return [Digit(column.codes, len(column.values)) for column in columns]
+
+
+def space_of(digits: Iterable[Digit]) -> int:
+    """Return the number of combinations that are possible."""
+    return math.prod(digit.width for digit in digits)
+
+
+def keys_of(digits: Sequence[Digit], rows: slice, room: np.ndarray | None = None) -> np.ndarray:
+    """Return the keys of some rows: one number for the codes of all digits. `room` is memory for as many keys or more. O(rows)."""
+    size = rows.stop - rows.start
+    if room is not None:
+        keys = room[:size]
+        keys[:] = 0
+    else:
+        keys = large_zeros(size, np.uint64) if size > BLOCK else np.zeros(size, dtype=np.uint64)
+    for digit in digits:
+        grouping.combine(keys, digit.codes[rows], digit.width, keys)
+    return keys
+
+
+def key_blocks(digits: Sequence[Digit], rows: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the keys of all rows block by block; each block is written over the last one."""
+    room = np.empty(min(BLOCK, rows), np.uint64)
+    for begin in range(0, rows, BLOCK):
+        here = slice(begin, min(begin + BLOCK, rows))
+        yield here, keys_of(digits, here, room)
+
+
+def exact_keys(digits: Sequence[Digit], rows: int) -> np.ndarray:
+    """Return the keys of all rows; fewer than LARGEST_KEY are possible. O(rows · digits), 8 bytes a row."""
+    keys = large_zeros(rows, np.uint64)
+    for begin in range(0, rows, BLOCK):
+        here = slice(begin, min(begin + BLOCK, rows))
+        keys_of(digits, here, keys[here])
+    return keys
+
+
+def row_keys(columns: Sequence[Column], rows: int) -> np.ndarray:
+    """Return one key a row: exact, or a fingerprint where combinations are too many. O(rows · columns), 8 bytes a row."""
+    digits = digits_of(columns)
+    return fingerprints(columns, rows) if space_of(digits) >= LARGEST_KEY else exact_keys(digits, rows)
+
+
+# A fingerprint is the key of a record where a table is too wide for exact keys.
 #
 # Every value of every column gets a random number, and a record's fingerprint is the sum of its values' numbers modulo
 # 2⁶⁴. Equal records have equal fingerprints. Two different records have the same one with a chance of 2⁻⁶⁴, since one
@@ -132,22 +198,152 @@ def _slots(keys: int) -> int:
     return 1 << (2 * max(keys, 1) - 1).bit_length()
 
 
-# Class counts ---------------------------------------------------------------------------------------------------------
+def number_alike(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:
+    """Number equal keys by first appearance with one table, for keys that fit a cache; return the numbers and their count.
+
+    A counter per possible key where these are few, a hash table otherwise. O(rows).
+    """
+    labels = np.empty(keys.size, dtype=np.uint32)
+    if space <= 4 * keys.size + 1024:
+        return labels, grouping.number_by_appearance(keys, np.zeros(space, dtype=np.uint32), labels)
+    slots = np.zeros(_slots(max(keys.size, 8)), dtype=np.uint32)
+    return labels, hashing.number_by_hash(keys, slots, labels)
 
 
-DIRECT = 1 << 20  # combinations whose counters fit a cache
-BLOCK = 1 << 16  # rows whose keys are made together
-COARSE = 8  # bits: a column is put in order in two steps, so that each writes to few places at a time
+# Groups ---------------------------------------------------------------------------------------------------------------
+# A label per row and the size of each group: what algorithms decide, techniques publish and the verifier checks.
+
+
+FUSED = 1 << 20  # possible keys of several columns that are numbered in one step: their counters fit a cache
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A partition of rows: `labels[i]` in 0 … len(sizes) − 1, numbered by first appearance."""
+
+    labels: np.ndarray
+    sizes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @staticmethod
+    def of(columns: Sequence[Column], rows: int) -> Groups:
+        """Group rows that agree on every column; a missing value is a value like any other. No column: one group.
+
+        Cost O(rows · columns); exact. Memory 4 bytes a row; 28 where keys have to be hashed (`number_keys`), because there are too
+        many possible ones for a counter each.
+        """
+        together: list[Digit] = []
+        space = 1
+        for column in columns:
+            width = len(column.values)
+            # Digits are numbered before one more is added where they still can be counted, or the key would be too long.
+            # What must be hashed anyhow is hashed once, with all its digits.
+            full = space <= max(4 * rows, COUNTED) or space * width >= LARGEST_KEY
+            if len(together) > 1 and space * width > FUSED and full:
+                together = [_number(together, space, rows)]
+                space = together[0].width
+            together.append(Digit(column.codes, width))
+            space *= width
+        return Groups._sized(_number(together, space, rows))
+
+    @staticmethod
+    def of_keys(keys: np.ndarray) -> Groups:
+        """Group rows with equal 64-bit keys. The array is used up. O(rows), 28 bytes a row."""
+        hashed, rows = number_keys(keys), keys.size
+        return Groups._sized(_by_appearance(hashed.of_rows, hashed.found, rows))
+
+    @staticmethod
+    def _sized(digit: Digit) -> Groups:
+        sizes = np.zeros(digit.width, dtype=np.int64)
+        grouping.occurrences(digit.codes, sizes)
+        return Groups(digit.codes, sizes)
+
+    def members(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows ordered by group, and where each group starts (one more entry at the end)."""
+        order = np.argsort(self.labels, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        return order, starts
+
+    def first_rows(self) -> np.ndarray:
+        """The first row of each group. O(rows) at most: it ends where every group was met."""
+        first, found = np.full(len(self), -1, dtype=np.int64), 0
+        for begin in range(0, self.labels.size if len(self) else 0, BLOCK):
+            part = self.labels[begin : begin + BLOCK]
+            new = np.flatnonzero(first[part] < 0)[::-1]
+            first[part[new]] = begin + new  # of a label's rows the one written last stays: the first
+            found += int(np.count_nonzero(first[part[new]] == begin + new))
+            if found == len(self):
+                break
+        return first
+
+    def row_sizes(self) -> np.ndarray:
+        """For each row, how many rows stand with it (itself included)."""
+        return np.asarray(self.sizes[self.labels])
+
+
+def _number(digits: Sequence[Digit], space: int, rows: int) -> Digit:
+    """One digit in place of several: the keys that occur, of `space` possible ones, numbered by first appearance."""
+    if not digits or not rows:
+        return Digit(np.zeros(rows, dtype=np.uint32), 1 if rows else 0)
+    if space <= max(4 * rows, COUNTED):  # a counter for each possible key
+        return _by_appearance(partial(keys_of, digits), space, rows)
+    # Hashing numbers keys anyhow; numbering them again by appearance keeps the labels independent of the branch.
+    hashed = number_keys(exact_keys(digits, rows))
+    return _by_appearance(hashed.of_rows, hashed.found, rows)
+
+
+def _by_appearance(keys: Callable[[slice], np.ndarray], space: int, rows: int) -> Digit:
+    """A block of rows at a time, so that its keys stay in the cache."""
+    seen, labels, found = large_zeros(space, np.uint32), large_zeros(rows, np.uint32), 0
+    for begin in range(0, rows, BLOCK):
+        here = slice(begin, min(begin + BLOCK, rows))
+        found = grouping.number_by_appearance(keys(here), seen, labels[here], found)
+    return Digit(labels, found)
+
+
+# Class sizes ----------------------------------------------------------------------------------------------------------
+# The classes without a label for each row: their sizes, or four numbers about these.
+
+
 MANY = 1 << 18  # keys from which on those that are alone are found first
-THREADS = 4  # at most: each needs memory of its own
-LARGEST_KEY = 1 << 63
 
-Pair = tuple[str, str]
+
+def is_direct(space: int, rows: int) -> bool:
+    """Return whether a counter for each of `space` combinations fits a cache and is worth its memory."""
+    return space <= min(DIRECT, max(4 * rows, BLOCK))
+
+
+def combination_counts(digits: Sequence[Digit], rows: int) -> np.ndarray:
+    """Count the rows of each possible combination, of which there must be few. O(rows · digits)."""
+    counts = np.zeros(space_of(digits), np.uint32)
+    for _, keys in key_blocks(digits, rows):
+        grouping.occurrences(keys, counts)
+    return counts
+
+
+def class_sizes(columns: Sequence[Column], rows: int) -> np.ndarray:
+    """Return the sizes of the classes, in no particular order: without labels it takes half the time.
+
+    O(rows · columns); memory 24 bytes a row where there are many combinations, else none for each row.
+    """
+    digits = digits_of(columns)
+    space = space_of(digits)
+    if space >= LARGEST_KEY:
+        return Groups.of(columns, rows).sizes
+    if space <= max(4 * rows, COUNTED):
+        counts = combination_counts(digits, rows)
+        return counts[counts > 0].astype(np.int64)
+    numbered = number_keys(exact_keys(digits, rows), in_rows=False)
+    sizes = np.zeros(numbered.found, np.int64)
+    grouping.occurrences(numbered.numbers, sizes)
+    return sizes
 
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """What is known of the classes: enough for distinction, separation, who is unique, and k."""
+    """Four numbers about the classes: enough for distinction, separation, uniqueness, and k."""
 
     distinct: int
     squares: int
@@ -170,18 +366,15 @@ class ClassCounts:
 
 
 def class_counts(columns: Sequence[Column], rows: int) -> ClassCounts:
-    """The classes of records that agree on every column; without a column all are one.
+    """Count the classes of records that agree on every column; without a column all are one.
 
     O(rows · columns); memory 28 bytes a row, or 4 MB where there are few combinations.
     """
     if len(columns) == 1:
         return ClassCounts.of(columns[0].counts)
-    space = combinations_of(columns)
-    if is_direct(space, rows):
-        sizes = np.zeros(space, np.uint32)
-        for _, keys in combined(columns, rows):
-            grouping.occurrences(keys, sizes)
-        return ClassCounts.of(sizes)
+    digits = digits_of(columns)
+    if is_direct(space_of(digits), rows):
+        return ClassCounts.of(combination_counts(digits, rows))
     return key_counts(row_keys(columns, rows))
 
 
@@ -205,6 +398,23 @@ def _shared(keys: np.ndarray) -> np.ndarray:
     marks = large_zeros(1 << (bits - 2))
     grouping.mark_twice(keys, factor, 64 - bits, marks)
     return keys[: grouping.keep_marked(keys, factor, 64 - bits, marks)]
+
+
+def _counts(count: Callable[[np.ndarray], None]) -> ClassCounts:
+    out = np.zeros(4, np.int64)
+    count(out)
+    return ClassCounts(*(int(one) for one in out))
+
+
+# Pairs ----------------------------------------------------------------------------------------------------------------
+# The classes of many pairs of columns. Where combinations are many, rows are put in the order of the one column, and
+# counted value by value with a counter for each value of the other.
+
+
+COARSE = 8  # bits: a column is put in order in two steps, so that each writes to few places at a time
+THREADS = 4  # at most: each needs memory of its own
+
+Pair = tuple[str, str]
 
 
 def pair_counts(columns: Mapping[str, Column], pairs: Sequence[Pair], rows: int) -> dict[Pair, ClassCounts]:
@@ -256,38 +466,6 @@ def counted_pairs(
     return dict(found for some in done for found in some)
 
 
-def combinations_of(columns: Sequence[Column]) -> int:
-    """How many combinations of values are possible."""
-    return math.prod(len(column.values) for column in columns)
-
-
-def is_direct(space: int, rows: int) -> bool:
-    """Whether a counter for each combination is worth it."""
-    return space <= min(DIRECT, max(4 * rows, BLOCK))
-
-
-def combined(columns: Sequence[Column], rows: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """The keys of all rows, block by block, and which rows these are."""
-    block = np.empty(min(BLOCK, rows), np.uint64)
-    for begin in range(0, rows, BLOCK):
-        here = slice(begin, min(begin + BLOCK, rows))
-        keys = block[: here.stop - begin]
-        keys[:] = 0
-        for column in columns:
-            grouping.combine(keys, column.codes[here], len(column.values), keys)
-        yield here, keys
-
-
-def row_keys(columns: Sequence[Column], rows: int) -> np.ndarray:
-    """One key a row: exact, or a fingerprint where there are too many combinations. O(rows · columns), 8 bytes a row."""
-    if combinations_of(columns) >= LARGEST_KEY:
-        return fingerprints(columns, rows)
-    keys = large_zeros(rows, np.uint64)
-    for here, some in combined(columns, rows):
-        keys[here] = some
-    return keys
-
-
 @dataclass(frozen=True, eq=False)
 class RowOrder:
     """The rows in the order of one column's values: first in coarse steps, then within each, so that caches are used well."""
@@ -325,10 +503,108 @@ def _starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _counts(count: Callable[[np.ndarray], None]) -> ClassCounts:
-    out = np.zeros(4, np.int64)
-    count(out)
-    return ClassCounts(*(int(one) for one in out))
+# People counts --------------------------------------------------------------------------------------------------------
+# `class_counts` where one person may have several rows: how many people stand in a class, and who stands alone.
+#
+# The rows are put in the order of people first. In every class the rows of a person then stand together, so one number
+# for each class, who was its last, is enough to count its people.
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleCounts:
+    """Counts people in the classes of a table. `ClassCounts.alone` are people who are alone in some class, `least` people too.
+
+    Somebody who is alone in several classes is one person. A class of rows without a person holds somebody whom nobody stands with,
+    so each such class counts as one, and as a class of nobody.
+    """
+
+    person: Column
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The rows in the order of people. O(rows), 4 bytes a row."""
+        starts = np.concatenate([[0], np.cumsum(self._held.counts)])
+        rows = large_zeros(len(self._held), np.uint32)
+        grouping.by_code(self._held.codes, starts[:-1], rows)
+        return rows
+
+    @cached_property
+    def people(self) -> np.ndarray:
+        """Whose each row is, in that order."""
+        return np.repeat(np.arange(len(self._held.values), dtype=np.uint32), self._held.counts)
+
+    @cached_property
+    def _held(self) -> Column:
+        return clean(self.person)
+
+    def _ordered(self, column: Column) -> Column:
+        """A column in the order of people. O(rows), its codes once more."""
+        return Column(column.values, column.codes[self.order])
+
+    def class_counts(self, columns: Sequence[Column]) -> ClassCounts:
+        """The classes of records that agree on every column. O(rows · columns); memory 40 bytes a row at most."""
+        return self._of([self._ordered(column) for column in columns])
+
+    def pair_counts(self, columns: Mapping[str, Column], pairs: Sequence[Pair]) -> dict[Pair, ClassCounts]:
+        """The same of each of many pairs, on several cores. O(rows) a pair.
+
+        Memory: the codes of the columns once more, and 17 bytes a row for each thread, of which there are at most 4.
+        """
+        named = {name for pair in pairs for name in pair}
+        ordered = {name: self._ordered(columns[name]) for name in columns if name in named}
+        return counted_pairs(ordered, pairs, self.people.size, self._of, self._with_first)
+
+    def holding(self, column: Column) -> tuple[np.ndarray, np.ndarray]:
+        """How many records and how many people hold each value. O(rows)."""
+        classes = self._directly([self._ordered(column)])
+        return classes[0], classes[1]
+
+    def _of(self, columns: Sequence[Column]) -> ClassCounts:
+        rows, space = self.people.size, space_of(digits_of(columns))
+        if len(columns) == 1 or is_direct(space, rows):
+            return self._sum_up(self._directly(columns))
+        return self.key_counts(row_keys(columns, rows), ordered=True)
+
+    def _directly(self, columns: Sequence[Column]) -> np.ndarray:
+        """Of each combination of columns in the order of people what `count_people` counts."""
+        digits = digits_of(columns)
+        classes = np.zeros((3, space_of(digits)), np.uint32)
+        for here, keys in key_blocks(digits, self.people.size):
+            grouping.count_people(keys, self.people[here], self._held.missing, classes)
+        return classes
+
+    def key_counts(self, keys: np.ndarray, *, ordered: bool = False) -> ClassCounts:
+        """The classes of records with equal keys; they are used up. `ordered`: they stand in the order of people already."""
+        numbered = number_keys(keys if ordered else keys[self.order])
+        people = self.people
+        if numbered.places is not None:
+            people = large_zeros(people.size, np.uint32)
+            people[numbered.places] = self.people
+        classes = np.zeros((3, numbered.found), np.uint32)
+        grouping.count_people(numbered.numbers, people, self._held.missing, classes)
+        return self._sum_up(classes)
+
+    def _with_first(self, first: Column, others: Sequence[Column]) -> Iterator[ClassCounts]:
+        order, missing = RowOrder.by(first), self._held.missing
+        people = order.gather(self.people, large_zeros(self.people.size, np.uint32))
+        for other in others:
+            codes, classes = order.gather(other.codes), np.zeros((3, len(other.values)), np.uint32)
+            unique, out = self._nobody_yet(), np.zeros(4, np.int64)
+            grouping.people_within(order.fine, order.starts, codes, people, missing, classes, unique, out)
+            yield _counted(unique, out)
+
+    def _sum_up(self, classes: np.ndarray) -> ClassCounts:
+        unique, out = self._nobody_yet(), np.zeros(4, np.int64)
+        grouping.sum_up_people(classes, unique, out)
+        return _counted(unique, out)
+
+    def _nobody_yet(self) -> np.ndarray:
+        return np.zeros(len(self._held.values), np.bool_)
+
+
+def _counted(unique: np.ndarray, out: np.ndarray) -> ClassCounts:
+    distinct, squares, nobodys, least = (int(one) for one in out)
+    return ClassCounts(distinct, squares, int(np.count_nonzero(unique)) + nobodys, least)
 
 
 # Value counts ---------------------------------------------------------------------------------------------------------
@@ -399,218 +675,3 @@ def clean(column: Column) -> Column:
 
 
 CLEAN: WeakSet[Column] = WeakSet()  # columns never change, and a report asks of each a dozen times
-
-
-# People counts --------------------------------------------------------------------------------------------------------
-# `class_counts` where one person may have several rows: how many people stand in a class, and who stands alone.
-#
-# The rows are put in the order of people first. In every class the rows of a person then stand together, so one number
-# for each class, who was its last, is enough to count its people.
-
-
-@dataclass(frozen=True, eq=False)
-class PeopleCounts:
-    """Counts people in the classes of a table. `ClassCounts.alone` are people who are alone in some class, `least` people too.
-
-    Somebody who is alone in several classes is one person. A class of rows without a person holds somebody whom nobody stands with,
-    so each such class counts as one, and as a class of nobody.
-    """
-
-    person: Column
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """The rows in the order of people. O(rows), 4 bytes a row."""
-        starts = np.concatenate([[0], np.cumsum(self._held.counts)])
-        rows = large_zeros(len(self._held), np.uint32)
-        grouping.by_code(self._held.codes, starts[:-1], rows)
-        return rows
-
-    @cached_property
-    def people(self) -> np.ndarray:
-        """Whose each row is, in that order."""
-        return np.repeat(np.arange(len(self._held.values), dtype=np.uint32), self._held.counts)
-
-    @cached_property
-    def _held(self) -> Column:
-        return clean(self.person)
-
-    def _ordered(self, column: Column) -> Column:
-        """A column in the order of people. O(rows), its codes once more."""
-        return Column(column.values, column.codes[self.order])
-
-    def class_counts(self, columns: Sequence[Column]) -> ClassCounts:
-        """The classes of records that agree on every column. O(rows · columns); memory 40 bytes a row at most."""
-        return self._of([self._ordered(column) for column in columns])
-
-    def pair_counts(self, columns: Mapping[str, Column], pairs: Sequence[Pair]) -> dict[Pair, ClassCounts]:
-        """The same of each of many pairs, on several cores. O(rows) a pair.
-
-        Memory: the codes of the columns once more, and 17 bytes a row for each thread, of which there are at most 4.
-        """
-        named = {name for pair in pairs for name in pair}
-        ordered = {name: self._ordered(columns[name]) for name in columns if name in named}
-        return counted_pairs(ordered, pairs, self.people.size, self._of, self._with_first)
-
-    def holding(self, column: Column) -> tuple[np.ndarray, np.ndarray]:
-        """How many records and how many people hold each value. O(rows)."""
-        classes = self._directly([self._ordered(column)])
-        return classes[0], classes[1]
-
-    def _of(self, columns: Sequence[Column]) -> ClassCounts:
-        rows, space = self.people.size, combinations_of(columns)
-        if len(columns) == 1 or is_direct(space, rows):
-            return self._sum_up(self._directly(columns))
-        return self.key_counts(row_keys(columns, rows), ordered=True)
-
-    def _directly(self, columns: Sequence[Column]) -> np.ndarray:
-        """Of each combination of columns in the order of people what `count_people` counts."""
-        classes = np.zeros((3, combinations_of(columns)), np.uint32)
-        for here, keys in combined(columns, self.people.size):
-            grouping.count_people(keys, self.people[here], self._held.missing, classes)
-        return classes
-
-    def key_counts(self, keys: np.ndarray, *, ordered: bool = False) -> ClassCounts:
-        """The classes of records with equal keys; they are used up. `ordered`: they stand in the order of people already."""
-        numbered = number_keys(keys if ordered else keys[self.order])
-        people = self.people
-        if numbered.places is not None:
-            people = large_zeros(people.size, np.uint32)
-            people[numbered.places] = self.people
-        classes = np.zeros((3, numbered.found), np.uint32)
-        grouping.count_people(numbered.numbers, people, self._held.missing, classes)
-        return self._sum_up(classes)
-
-    def _with_first(self, first: Column, others: Sequence[Column]) -> Iterator[ClassCounts]:
-        order, missing = RowOrder.by(first), self._held.missing
-        people = order.gather(self.people, large_zeros(self.people.size, np.uint32))
-        for other in others:
-            codes, classes = order.gather(other.codes), np.zeros((3, len(other.values)), np.uint32)
-            unique, out = self._nobody_yet(), np.zeros(4, np.int64)
-            grouping.people_within(order.fine, order.starts, codes, people, missing, classes, unique, out)
-            yield _counted(unique, out)
-
-    def _sum_up(self, classes: np.ndarray) -> ClassCounts:
-        unique, out = self._nobody_yet(), np.zeros(4, np.int64)
-        grouping.sum_up_people(classes, unique, out)
-        return _counted(unique, out)
-
-    def _nobody_yet(self) -> np.ndarray:
-        return np.zeros(len(self._held.values), np.bool_)
-
-
-def _counted(unique: np.ndarray, out: np.ndarray) -> ClassCounts:
-    distinct, squares, nobodys, least = (int(one) for one in out)
-    return ClassCounts(distinct, squares, int(np.count_nonzero(unique)) + nobodys, least)
-
-
-# Groups ---------------------------------------------------------------------------------------------------------------
-# Who stands with whom: a label per row and the size of each group.
-#
-# This is the one currency between deciding (decide), publishing (techniques) and proving (verifier).
-
-
-FUSED = 1 << 20  # possible keys of several columns that are numbered in one step: their counters fit a cache
-COUNTED = 1 << 16  # so many possible keys are always counted
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """A partition of rows: `labels[i]` in 0 … len(sizes) − 1, numbered by first appearance."""
-
-    labels: np.ndarray
-    sizes: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    @staticmethod
-    def of(columns: Sequence[Column], rows: int) -> Groups:
-        """Group rows that agree on every column; a missing value is a value like any other. No column: one group.
-
-        Cost O(rows · columns); exact. Memory 4 bytes a row; 28 where keys have to be hashed (`number_keys`), because there are too
-        many possible ones for a counter each.
-        """
-        together: list[Digit] = []
-        space = 1
-        for column in columns:
-            width = len(column.values)
-            # Digits are numbered before one more is added where they still can be counted, or the key would be too long.
-            # What must be hashed anyhow is hashed once, with all its digits.
-            full = space <= max(4 * rows, COUNTED) or space * width >= LARGEST_KEY
-            if len(together) > 1 and space * width > FUSED and full:
-                together = [_number(together, space, rows)]
-                space = together[0].width
-            together.append(Digit(column.codes, width))
-            space *= width
-        return Groups._sized(_number(together, space, rows))
-
-    @staticmethod
-    def of_keys(keys: np.ndarray) -> Groups:
-        """Group rows with equal 64-bit keys. The array is used up. O(rows), 28 bytes a row."""
-        hashed, rows = number_keys(keys), keys.size
-        return Groups._sized(_by_appearance(hashed.of_rows, hashed.found, rows))
-
-    @staticmethod
-    def _sized(digit: Digit) -> Groups:
-        sizes = np.zeros(digit.width, dtype=np.int64)
-        grouping.occurrences(digit.codes, sizes)
-        return Groups(digit.codes, sizes)
-
-    def members(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows ordered by group, and where each group starts (one more entry at the end)."""
-        order = np.argsort(self.labels, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(self.sizes)])
-        return order, starts
-
-    def first_rows(self) -> np.ndarray:
-        """The first row of each group. O(rows) at most: it ends where every group was met."""
-        first, found = np.full(len(self), -1, dtype=np.int64), 0
-        for begin in range(0, self.labels.size if len(self) else 0, BLOCK):
-            part = self.labels[begin : begin + BLOCK]
-            new = np.flatnonzero(first[part] < 0)[::-1]
-            first[part[new]] = begin + new  # of a label's rows the one written last stays: the first
-            found += int(np.count_nonzero(first[part[new]] == begin + new))
-            if found == len(self):
-                break
-        return first
-
-    def row_sizes(self) -> np.ndarray:
-        """For each row, how many rows stand with it (itself included)."""
-        return np.asarray(self.sizes[self.labels])
-
-
-class Digit(NamedTuple):
-    """A code per row, and how many codes there are: one digit of the key by which rows are grouped."""
-
-    codes: np.ndarray
-    width: int
-
-
-def _number(digits: Sequence[Digit], space: int, rows: int) -> Digit:
-    """One digit in place of several: the keys that occur, of `space` possible ones, numbered by first appearance."""
-    if not digits or not rows:
-        return Digit(np.zeros(rows, dtype=np.uint32), 1 if rows else 0)
-    if space <= max(4 * rows, COUNTED):  # a counter for each possible key
-        return _by_appearance(partial(keys_of, digits), space, rows)
-    # Hashing numbers keys anyhow; numbering them again by appearance keeps the labels independent of the branch.
-    hashed = number_keys(keys_of(digits, slice(0, rows)))
-    return _by_appearance(hashed.of_rows, hashed.found, rows)
-
-
-def _by_appearance(keys: Callable[[slice], np.ndarray], space: int, rows: int) -> Digit:
-    """A block of rows at a time, so that its keys stay in the cache."""
-    seen, labels, found = large_zeros(space, np.uint32), large_zeros(rows, np.uint32), 0
-    for begin in range(0, rows, BLOCK):
-        here = slice(begin, min(begin + BLOCK, rows))
-        found = grouping.number_by_appearance(keys(here), seen, labels[here], found)
-    return Digit(labels, found)
-
-
-def keys_of(digits: Sequence[Digit], rows: slice) -> np.ndarray:
-    """The keys of some rows: one number for the codes of all digits."""
-    size = rows.stop - rows.start
-    keys = large_zeros(size, np.uint64) if size > BLOCK else np.zeros(size, dtype=np.uint64)
-    for digit in digits:
-        grouping.combine(keys, digit.codes[rows], digit.width, keys)
-    return keys

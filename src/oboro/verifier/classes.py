@@ -6,13 +6,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 
 import numpy as np
 
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
-from oboro.data.grouping import BLOCK, COUNTED, LARGEST_KEY, Digit, Groups, Tally, clean, keys_of, number_keys, tally
+from oboro.data.grouping import Groups, Tally, clean, tally
+from oboro.data.grouping import class_sizes as class_sizes_of
 from oboro.data.parameters import names_shown
 from oboro.data.units import people_holding, people_per_group, tally_people
 from oboro.errors import ColumnError
@@ -119,24 +119,8 @@ class Classes:
 
 
 def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
-    """How many records each class holds, in no particular order: where nothing else is asked, it takes half the time.
-
-    O(rows · columns); memory 24 bytes a row where there are many combinations, else none for each row.
-    """
-    columns = list(map(clean, data.select(quasi).columns.values()))
-    digits = [Digit(column.codes, len(column.values)) for column in columns]
-    space = prod(digit.width for digit in digits)
-    if space >= LARGEST_KEY:
-        return Groups.of(columns, data.rows).sizes
-    if space <= max(4 * data.rows, COUNTED):
-        counts = np.zeros(space, np.int64)
-        for begin in range(0, data.rows, BLOCK):  # a block of rows at a time, so that its keys stay in the cache
-            grouping.occurrences(keys_of(digits, slice(begin, min(begin + BLOCK, data.rows))), counts)
-        return counts[counts > 0]
-    numbered = number_keys(keys_of(digits, slice(0, data.rows)), in_rows=False)
-    sizes = np.zeros(numbered.found, np.int64)
-    grouping.occurrences(numbered.numbers, sizes)
-    return sizes
+    """Return the number of records of each class, in no particular order: half the time of `Classes.of`. O(rows · columns)."""
+    return class_sizes_of([clean(data[name]) for name in quasi], data.rows)
 
 
 # Secret spread --------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from oboro.algorithms.lattice.nodes import Levels
 from oboro.algorithms.lattice.problem import WRONG_BY, Node, NodeClasses, Problem
 from oboro.algorithms.lattice.suppression import ALL, MAX_GROUPS_TRIED, UNASKED, ask_rule, complete, joining
 from oboro.data.column import Column, smallest_unsigned
-from oboro.data.grouping import Groups
+from oboro.data.grouping import Groups, number_alike
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.kernels import grouping
 
@@ -57,7 +57,6 @@ __all__ = [
     "columns_of",
     "combinations",
     "lie_near",
-    "number_alike",
     "packed_rules",
 ]
 
@@ -234,15 +233,6 @@ def _blocks(widths: Sequence[int]) -> tuple[range, ...]:
             blocks.append(range(start, a))
             start = a
     return (*blocks, range(start, len(widths)))
-
-
-def number_alike(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:
-    """Number equal keys alike: a counter per possible key where these are few, a hash table otherwise."""
-    labels = np.empty(keys.size, dtype=np.uint32)
-    if space <= 4 * keys.size + 1024:
-        return labels, grouping.number_by_appearance(keys, np.zeros(space, dtype=np.uint32), labels)
-    slots = np.full(1 << max(4, (2 * keys.size - 1).bit_length()), -1, dtype=np.int32)
-    return labels, nodes.number_by_hash(keys, slots, labels)
 
 
 # Fused digits ---------------------------------------------------------------------------------------------------------

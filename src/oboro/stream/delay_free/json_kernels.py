@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oboro.kernels.hashing import FNV_START, fold, free_slot
 from oboro.kernels.jit import kernel
 
 __all__ = ["KnownCells", "PlainFields", "climb", "place", "scan", "write"]
@@ -154,9 +155,9 @@ def _value_end(text: np.ndarray, at: int, as_it_came: bool) -> int:
 
 @kernel(inner=True, bare=True)
 def _hash(text: np.ndarray, start: int, stop: int, field: int) -> int:
-    value = np.uint64(14695981039346656037) ^ np.uint64(field)
+    value = FNV_START ^ np.uint64(field)
     for i in range(start, stop):
-        value = (value ^ np.uint64(text[i])) * np.uint64(1099511628211)
+        value = fold(value, text[i])
     return np.int64((value ^ (value >> np.uint64(32))) & np.uint64(0x7FFFFFFF))
 
 
@@ -178,12 +179,9 @@ def _cell(cells: KnownCells, text: np.ndarray, start: int, stop: int, field: int
 @kernel(bare=True)
 def place(cells: KnownCells, first: int, stop: int) -> None:
     """Put cells into the hash table, which has room for them."""
-    last = cells.slots.size - 1
     for one in range(first, stop):
-        at = _hash(cells.pool, cells.value[one, 0], cells.value[one, 1], cells.field[one]) & last
-        while cells.slots[at] >= 0:
-            at = (at + 1) & last
-        cells.slots[at] = one
+        hashed = _hash(cells.pool, cells.value[one, 0], cells.value[one, 1], cells.field[one])
+        cells.slots[free_slot(hashed, cells.slots)] = one
 
 
 @kernel(bare=True)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oboro.kernels.hashing import FNV_START, add_to_pair, fold, free_slot
 from oboro.kernels.jit import kernel
 
 __all__ = [
@@ -100,9 +101,9 @@ class ArrivalOrder(NamedTuple):
 
 @kernel(inner=True, bare=True)
 def _hash(row: np.ndarray) -> int:
-    value = np.uint64(14695981039346656037)
+    value = FNV_START
     for code in row:
-        value = (value ^ np.uint64(code + 1)) * np.uint64(1099511628211)
+        value = fold(value, code + 1)
         value ^= value >> np.uint64(29)
     return np.int64(value >> np.uint64(2))
 
@@ -161,16 +162,12 @@ def search(slots: np.ndarray, codes: np.ndarray, row: np.ndarray) -> int:
 @kernel()
 def relink(history: ReleaseHistory) -> None:
     """Fill the hash table and the signs from the records; the table was emptied or replaced."""
-    last = history.slots.size - 1
     history.slots[:] = -1
     row = np.empty(history.codes.shape[0], dtype=history.codes.dtype)
     for record in range(history.sizes[RECORDS]):
         for bit in range(row.size):
             row[bit] = history.codes[bit, record]
-        place = _hash(row) & last
-        while history.slots[place] >= 0:
-            place = (place + 1) & last
-        history.slots[place] = record
+        history.slots[free_slot(_hash(row), history.slots)] = record
         history.signs[CODES, record] = sign_of(row)
         history.signs[KEPT_BITS, record] = _sign_bits(history.shared[record], row.size)
         history.sizes[LARGEST] = max(history.sizes[LARGEST], row.max())
@@ -187,11 +184,7 @@ def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
     history.head[record] = -1
     history.signs[CODES, record] = sign_of(row)
     history.shared[record] = -1
-    last = history.slots.size - 1
-    place = _hash(row) & last
-    while history.slots[place] >= 0:
-        place = (place + 1) & last
-    history.slots[place] = record
+    history.slots[free_slot(_hash(row), history.slots)] = record
     return record
 
 
@@ -381,7 +374,7 @@ def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray, block:
     words, full, theirs = flags.view(np.uint64), full_mask(row), signs[CODES]
     # All bits set stand for a missing value: no code may look like that.
     whole = max(history.sizes[LARGEST], row.max()) < (np.int64(1) << sign_width(row.size)) - 1
-    table, used = np.zeros((256, 2), dtype=np.int64), 0  # a small hash table from masks (never 0) to numbers
+    table, used = np.zeros(512, dtype=np.int64), 0  # a small hash table from masks (never 0) to numbers
     for start in range(max(0, size - rules.reach), size, BLOCK):
         masks = block[: min(BLOCK, size - start)]
         found = _possible(signs, sign, start, masks.size, flags, words, places)
@@ -402,42 +395,34 @@ def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray, block:
                 entry = next_[entry]
             if number > 0:
                 used += add_to(table, mask, number)
-                if 2 * used > table.shape[0]:
+                if 4 * used > table.size:
                     table = wider(table)
     return _tallied(rules, table, used)
 
 
 @kernel(inner=True, bare=True)
-def add_to(table: np.ndarray, mask: int, number: int) -> int:
-    """Add to a mask's number; 1 if the mask is new."""
-    last = table.shape[0] - 1
-    place = ((mask * 0x9E3779B97F4A7C1) >> 20) & last
-    while table[place, 0] != mask:
-        if table[place, 0] == 0:
-            table[place, 0], table[place, 1] = mask, number
-            return 1
-        place = (place + 1) & last
-    table[place, 1] += number
-    return 0
+def add_to(table: np.ndarray, mask: int, number: int) -> bool:
+    """Add to the number of a mask; return whether the mask is new. Its place decides the order of equally good agreements."""
+    return add_to_pair(mask, (mask * 0x9E3779B97F4A7C1) >> 20, table, np.uint64((table.size >> 1) - 1), number)
 
 
 @kernel(inner=True)
 def wider(table: np.ndarray) -> np.ndarray:
     """The same masks and numbers, with four times the room."""
-    wide = np.zeros((4 * table.shape[0], 2), dtype=np.int64)
-    for i in range(table.shape[0]):
-        if table[i, 0] != 0:
-            add_to(wide, table[i, 0], table[i, 1])
+    wide = np.zeros(4 * table.size, dtype=np.int64)
+    for i in range(0, table.size, 2):
+        if table[i] != 0:
+            add_to(wide, table[i], table[i + 1])
     return wide
 
 
 @kernel(inner=True)
 def _tallied(rules: ReleaseRules, table: np.ndarray, used: int) -> np.ndarray:
     items, size, sums = np.empty((used, 4), dtype=np.int64), 0, rules.worth
-    for i in range(table.shape[0]):
-        if table[i, 0] != 0:
-            items[size, 0], items[size, 1], items[size, 3] = table[i, 0], NOBODY, table[i, 1]
-            items[size, 2] = worth(sums, table[i, 0])
+    for i in range(0, table.size, 2):
+        if table[i] != 0:
+            items[size, 0], items[size, 1], items[size, 3] = table[i], NOBODY, table[i + 1]
+            items[size, 2] = worth(sums, table[i])
             size += 1
     return items
 
@@ -584,7 +569,7 @@ def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full:
     """
     count = items.shape[0]
     masks, nexts = np.empty(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
-    seen, tried = np.zeros((256, 2), dtype=np.int64), 0
+    seen, tried = np.zeros(512, dtype=np.int64), 0
     masks[0] = full
     depth, found, most, effort, sums = 0, 0, 0, EFFORT, rules.worth
     simple, others = not rules.people and rules.secrets <= 1, rules.others
@@ -599,10 +584,10 @@ def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full:
         if (mask == masks[depth] and depth > 0) or worth(sums, mask) <= most:
             continue
         # Several sets of agreements have one intersection; what was reached earlier has had all of its continuations.
-        if add_to(seen, mask, 1) == 0:
+        if not add_to(seen, mask, 1):
             continue
         tried += 1
-        if 2 * tried > seen.shape[0]:
+        if 4 * tried > seen.size:
             seen = wider(seen)
         effort -= count
         if _enough(items, mask, others) if simple else _holds(history, rules, items, mask, person, secret):

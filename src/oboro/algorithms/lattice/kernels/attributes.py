@@ -18,10 +18,9 @@ from oboro.algorithms.lattice.kernels.classes import (
     fill_keys,
     fill_table,
     key_of,
-    more_slots,
-    slot_of,
     source_of,
 )
+from oboro.kernels.hashing import hash_of, more_slots, slot_of
 from oboro.kernels.jit import kernel
 
 __all__ = [
@@ -238,7 +237,7 @@ def number_classes(
     mask, found = np.uint64(HASHES - 1), 0
     for j in range(tuples.size):
         key = each[j]
-        spot = key if direct else slot_of(key, held, mask, keys)
+        spot = key if direct else slot_of(key, hash_of(key), held, mask, keys)
         number = held[spot]
         if number > 0:
             sums[number - 1] += weights[j]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from oboro.kernels.hashing import SHORT_GOLDEN, add_to_pair, hash_of, more_slots, short_hash, short_shift, slot_of
 from oboro.kernels.jit import kernel
 
 __all__ = [
@@ -13,7 +14,6 @@ __all__ = [
     "EXACT",
     "FAILED",
     "HASHES",
-    "MIX",
     "UNKNOWN",
     "WHOLE",
     "count_columns",
@@ -23,12 +23,9 @@ __all__ = [
     "fill_keys",
     "fill_table",
     "key_of",
-    "more_slots",
-    "pair_of",
     "read_sizes",
     "read_sizes_of_rows",
     "row_key",
-    "slot_of",
     "source_of",
 ]
 
@@ -46,15 +43,6 @@ def row_key(codes: np.ndarray, row: int, table: np.ndarray) -> int:
     return key
 
 
-@kernel(inner=True, bare=True)
-def pair_of(key: int, mask: int, held: np.ndarray) -> int:
-    """Which of the `mask + 1` pairs (key, count) in `held` is that of a key, or is still free for it."""
-    spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
-    while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
-        spot = (spot + np.uint64(1)) & mask
-    return spot
-
-
 # Column counts --------------------------------------------------------------------------------------------------------
 # Counting who is suppressed at several nodes from columns of labels, one column for each attribute and level.
 
@@ -65,7 +53,6 @@ UNKNOWN, FAILED, EXACT = (
     2,
 )  # what is known of a node: ask another way; at least so many are suppressed; so many are
 AT_ONCE = 2048  # rows whose keys are written together, so that they stay in the nearest memory
-MIX = 0x9E3779B1  # an odd number: neighbouring keys go far apart
 WHOLE = 1 << 31  # keys that have a number each
 
 
@@ -79,7 +66,7 @@ def fill_keys(
         part[:] = 0
         for a in range(node.size):
             if labels[a, node[a]] > 1:
-                held, times = columns[first[a, node[a]], begin : begin + AT_ONCE], np.uint32(MIX)
+                held, times = columns[first[a, node[a]], begin : begin + AT_ONCE], SHORT_GOLDEN
                 if whole:
                     times = np.uint32(labels[a, node[a]])
                 for i in range(
@@ -91,12 +78,10 @@ def fill_keys(
 @kernel(inner=True, bare=True)
 def _number_slots(keys: np.ndarray, slots: np.ndarray, most: int) -> bool:
     """Give each row the number of its key's slot instead of its key; False if there are more than `most` different ones."""
-    shift, last, found = np.uint32(0), slots.size - 1, 0
-    while np.uint64(slots.size) << np.uint64(shift) < np.uint64(1) << np.uint64(32):
-        shift += np.uint32(1)
+    shift, last, found = short_shift(slots.size), slots.size - 1, 0
     for i in range(keys.size):
         key = keys[i]
-        place = np.int64(np.uint32(key * np.uint32(MIX)) >> shift)
+        place = short_hash(key, shift)
         while slots[place] != key + 1 and slots[place] != 0:
             place = (place + 1) & last
         if slots[place] == 0:
@@ -114,12 +99,11 @@ def _count(keys: np.ndarray, weights: np.ndarray, k: int, mix: bool, counts: np.
 
     A weight is read whether it is added or not: nobody can foretell which class is full, and a branch takes five times as long.
     """
-    shift, gone, enough = np.uint32(0), 0, np.int32(k)
+    gone, enough = 0, np.int32(k)
     if mix:
-        while np.uint64(counts.size) << np.uint64(shift) < np.uint64(1) << np.uint64(32):
-            shift += np.uint32(1)
+        shift = short_shift(counts.size)
         for i in range(keys.size):
-            place = np.int64(np.uint32(keys[i] * np.uint32(MIX)) >> shift)
+            place = short_hash(keys[i], shift)
             held, weight = counts[place], weights[i]
             counts[place] = held + weight * (held < enough)
     else:
@@ -448,7 +432,7 @@ def _count_by_hash(
     for j in range(tuples.size):
         i = tuples[j]
         key = key_of(digits, i, table)
-        spot = slot_of(key, held, mask, keys)
+        spot = slot_of(key, hash_of(key), held, mask, keys)
         number = held[spot]
         if number > 0:
             sizes[number - 1] += weights[j]
@@ -460,34 +444,6 @@ def _count_by_hash(
             mask = more_slots(held, mask, keys, found)
     held[: mask + np.uint64(1)] = 0
     return found
-
-
-@kernel(inner=True, bare=True)
-def more_slots(held: np.ndarray, mask: int, keys: np.ndarray, found: int) -> int:
-    """Four times as many slots, with the classes in their new ones; returns the new mask."""
-    held[: mask + np.uint64(1)] = 0
-    mask = np.uint64(4) * mask + np.uint64(3)
-    for c in range(found):
-        spot = hash_of(keys[c]) & mask
-        while held[spot] != 0:
-            spot = (spot + np.uint64(1)) & mask
-        held[spot] = c + 1
-    return mask
-
-
-@kernel(inner=True, bare=True)
-def slot_of(key: int, held: np.ndarray, mask: int, keys: np.ndarray) -> int:
-    """The slot of a key, or the free one where it is to be put. A slot holds the number of its key, from 1 on."""
-    spot = hash_of(key) & mask
-    while held[spot] != 0 and keys[held[spot] - 1] != key:
-        spot = (spot + np.uint64(1)) & mask
-    return spot
-
-
-@kernel(inner=True, bare=True)
-def hash_of(key: int) -> int:
-    """Where a key is looked for first."""
-    return ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
 
 
 # Size counts ----------------------------------------------------------------------------------------------------------
@@ -558,8 +514,6 @@ def count_sizes_hashed(codes: np.ndarray, table: np.ndarray, held: np.ndarray, o
         key = np.uint64(0)
         for j in range(codes.shape[1]):
             key += np.uint64(table[codes[i, j]])
-        spot = pair_of(key, mask, held)
-        held[np.uint64(2) * spot] = key
-        held[np.uint64(2) * spot + np.uint64(1)] += 1
+        add_to_pair(key, hash_of(key), held, mask, 1)
     for spot in range(mask + np.uint64(1)):
         out[min(held[2 * spot + 1], out.size - 1)] += 1

@@ -28,9 +28,10 @@ from oboro.algorithms.lattice.kernels.attributes import (
     ask,
     list_held,
 )
-from oboro.algorithms.lattice.kernels.classes import MIX, WHOLE, fill_keys, slot_of
+from oboro.algorithms.lattice.kernels.classes import WHOLE, fill_keys
 from oboro.algorithms.lattice.kernels.dense_attributes import breaks_disclosure, breaks_likeness, least_removed
 from oboro.algorithms.lattice.kernels.dominance import choose, count_above, count_below, note, promising
+from oboro.kernels.hashing import hash_of, short_hash, short_shift, slot_of
 from oboro.kernels.jit import kernel
 
 __all__ = [
@@ -51,7 +52,6 @@ __all__ = [
     "judge",
     "judge_counted",
     "keys",
-    "number_by_hash",
     "number_by_person",
     "order_by_class",
     "settle_kept",
@@ -76,38 +76,6 @@ def keys(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
         for a in range(codes.shape[1]):
             key += table[codes[i, a]]
         out[i] = key
-
-
-def _number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    out[:] = np.argsort(np.argsort(first))[which]
-    return int(first.size)
-
-
-@kernel(little=_number_by_hash)
-def number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
-    """Number equal keys alike, 0, 1, 2 … by first appearance; returns how many there are.
-
-    `slots` is filled with −1 and has a power of two places, at least twice as many as keys. Full keys are compared,
-    so a collision costs time and never joins two classes.
-    """
-    mask = np.uint64(slots.size - 1)
-    found = 0
-    for i in range(keys.size):
-        key = keys[i]
-        spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
-        while True:
-            first = slots[spot]
-            if first < 0:
-                slots[spot] = i
-                out[i] = found
-                found += 1
-                break
-            if keys[first] == key:
-                out[i] = out[first]
-                break
-            spot = (spot + np.uint64(1)) & mask
-    return found
 
 
 def _sizes(labels: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
@@ -472,7 +440,7 @@ def join_alike(
         key = np.uint64(secrets[i])
         for a in range(begins.size):
             key = key * np.uint64(labels[a]) + np.uint64(numbers[begins[a] + np.int64(codes[a, i])])
-        spot = slot_of(key, slots, mask, keys)
+        spot = slot_of(key, hash_of(key), slots, mask, keys)
         number = slots[spot]
         if number > 0:
             sums[number - 1] += weights[i]
@@ -592,16 +560,11 @@ class Curve(NamedTuple):
 def _number(keys: np.ndarray, space: int, weights: np.ndarray, room: KeptRoom) -> int:
     """Give each row the number of its class; returns how many there are, or −1 if they are more than can hold k records each."""
     slots, known, sizes, ids, found = room.slots, room.known, room.sizes, room.ids, 0
-    direct, last, shift = space <= slots.size, slots.size - 1, np.uint32(0)
-    while np.uint64(slots.size) << np.uint64(shift) < np.uint64(1) << np.uint64(32):
-        shift += np.uint32(1)
+    direct, mask, shift = space <= slots.size, np.uint64(slots.size - 1), short_shift(slots.size)
     for i in range(keys.size):
         key = keys[i]
-        place = np.int64(key) if direct else np.int64(np.uint32(key * np.uint32(MIX)) >> shift)
+        place = slot_of(key, np.uint64(key) if direct else np.uint64(short_hash(key, shift)), slots, mask, known)
         number = slots[place]
-        while number != 0 and known[number - 1] != key:
-            place = (place + 1) & last
-            number = slots[place]
         if number == 0:
             if found == known.size:
                 found = -1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.algorithms.lattice.kernels.classes import pair_of, row_key
+from oboro.algorithms.lattice.kernels.classes import row_key
+from oboro.kernels.hashing import add_to_pair, hash_of, pair_of
 from oboro.kernels.jit import kernel
 
 __all__ = ["add", "count_hashed", "count_slices", "fetch", "mark", "small_rows", "tally"]
@@ -88,12 +89,11 @@ def count_hashed(
     mask = np.uint64((held.size >> 1) - 1)
     for turn in range(2 if marks.size > 0 else 1):
         for i in range(codes.shape[0]):
-            spot = pair_of(np.uint64(row_key(codes, i, table)), mask, held)
+            key = np.uint64(row_key(codes, i, table))
             if turn == 0:
-                held[np.uint64(2) * spot] = np.uint64(row_key(codes, i, table))
-                held[np.uint64(2) * spot + np.uint64(1)] += 1
+                add_to_pair(key, hash_of(key), held, mask, 1)
             else:
-                marks[i] = held[np.uint64(2) * spot + np.uint64(1)] < k
+                marks[i] = held[np.uint64(2) * pair_of(key, hash_of(key), held, mask) + np.uint64(1)] < k
     small = 0
     for spot in range(0, held.size, 2):
         if 0 < held[spot + 1] < k:
