@@ -18,6 +18,7 @@ from oboro.disclosure.gate import Findings, NeedsRows, ReleaseCandidate
 from oboro.errors import PromiseError
 from oboro.text import Message
 from oboro.verifier.classes import class_sizes
+from oboro.verifier.identity import KAnonymity
 from oboro.verifier.promises import Promise
 from oboro.verifier.verdict import Verdict
 
@@ -49,7 +50,7 @@ def _joint_linkage(facts: Sequence[Mapping[str, Any]], data: Dataset, promises: 
         return None
     columns = [*drawn, *others]
     asked = [float(one["k_asked"] or one["k"]) for one in facts]
-    asked += [float(model.required) for one in promises for model in one.models if model.message == "model.k_anonymity"]
+    asked += [float(model.required) for one in promises for model in one.models if isinstance(model, KAnonymity)]
     model, required = Message("model.pk_anonymity", k=max(asked)), max(asked)
     secrets = {getattr(model, "sensitive", None) for one in promises for model in one.models}
     if mixed := [name for name in drawn if name in {*classed, *secrets}]:

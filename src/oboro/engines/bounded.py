@@ -53,6 +53,7 @@ from oboro.errors import PromiseError
 from oboro.hierarchies.hierarchy import Hierarchy, Level, text_array
 from oboro.io.read import read_data
 from oboro.notations.kinds import STAR
+from oboro.privacy.base import MODELS
 from oboro.recipe.randomness import moves_rows, warning_of_order, warning_of_seed
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.run import admitted, record_of
@@ -99,30 +100,17 @@ __all__ = [
 # out.
 
 
-USUAL = {
-    "recoding": "global",
-    "suppressed": "class",
-    "suppress_also": [],
-    "suppress_people": False,
-    "alternatives": {},
-    "aggregates": {},
-    "earlier": [],
-    "population": None,
-    "profitability": None,
-    "target": None,
-    "l_diversity": {},
-    "t_closeness": {},
-    "delta_disclosure": {},
-    "beta_likeness": {},
-    "alpha": {},
-    "maximum_risk": None,
-    "average_risk": None,
-    "records_at_risk": None,
-    "sample_uniqueness": None,
-    "population_uniqueness": None,
-    "estimated_k_map": None,
-}
-"""What nothing but sizes of classes decides; anything else looks into classes, or at several tables."""
+LOOKED_INTO = (
+    "recoding",
+    "suppressed",
+    "suppress_also",
+    "suppress_people",
+    "alternatives",
+    "aggregates",
+    "earlier",
+    "population",
+)
+"""Parameters of `k_anonymize` by which it looks into classes or at several tables, unless they are at their defaults."""
 PAID_BY_CLASS = ("ambiguity", "kl", "classification", "payout")
 
 
@@ -134,8 +122,9 @@ def why_rows(recipe: Recipe, names: Sequence[str]) -> Message | None:
     steps = [step for step in recipe.steps if isinstance(step, KAnonymize)]
     if len(steps) != 1:
         return Message("error_engine.rows_step", step="k_anonymize")
-    for parameter, value in USUAL.items():
-        if getattr(steps[0], parameter) != value:
+    fields = type(steps[0]).model_fields
+    for parameter in (*LOOKED_INTO, "target", *MODELS.in_recipes()):  # sizes of classes decide no model but k
+        if getattr(steps[0], parameter) != fields[parameter].get_default(call_default_factory=True):
             return Message("error_engine.rows_asked", parameter=parameter)
     if steps[0].loss in PAID_BY_CLASS or steps[0].aggregate == "rank":
         return Message("error_engine.rows_asked", parameter="loss")

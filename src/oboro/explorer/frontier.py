@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -14,6 +14,7 @@ from oboro.errors import OboroError
 from oboro.explorer.answers import Curve, FrontierPoint, SessionAnswer, finished, plain
 from oboro.hierarchies.recoding import RecodedColumn
 from oboro.measures.information_loss import certainty_penalty
+from oboro.privacy.base import MODELS
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _cannot(asked: KAnonymize, work: Work, curve: Curve) -> Message | None:
     """Why a curve is not drawn: another loss, demands that the method has not, too many records."""
     if asked.loss != "loss":
         return Message("explorer.other_loss", loss=asked.loss)
-    beyond = set(asked.model_dump(exclude_defaults=True)) - KNOWN[curve]
+    beyond = set(asked.model_dump(exclude_defaults=True)) - _known(curve)
     if beyond:
         return Message("explorer.other_demands", curve=curve, demands=sorted(beyond))
     if curve == "k_conceal" and work.data.rows > MOST_CONCEALED:
@@ -84,13 +85,17 @@ PLAIN = {
     "levels",
     "recoding",
 }
-KNOWN: Mapping[Curve, set[str]] = {
-    "k_anonymize": PLAIN,
-    "k_anonymize_local": PLAIN
-    | {"l_diversity", "t_closeness", "alpha", "maximum_risk", "delta_disclosure", "beta_likeness"},
-    "local_recode": PLAIN | {"l_diversity", "t_closeness"},
-    "k_conceal": PLAIN,
-}
+
+
+def _known(curve: Curve) -> set[str]:
+    """Return the parameters that a method follows: levels by class every model of single classes, others the models they name."""
+    if curve == "k_anonymize_local":
+        return PLAIN.union(MODELS.in_recipes("attribute", "class"))
+    if curve == "local_recode":
+        from oboro.techniques.local_recode import LocalRecode
+
+        return PLAIN.union(LocalRecode.model_fields.keys() & MODELS.keys())
+    return PLAIN
 
 
 def _technique(asked: KAnonymize, curve: Curve, k: int) -> Technique:
@@ -101,7 +106,9 @@ def _technique(asked: KAnonymize, curve: Curve, k: int) -> Technique:
     if curve == "local_recode":
         from oboro.techniques.local_recode import LocalRecode
 
-        demands = {"l_diversity": asked.l_diversity, "t_closeness": asked.t_closeness}
+        demands: dict[str, Any] = {
+            key: getattr(asked, key) for key in LocalRecode.model_fields.keys() & MODELS.keys() - {"k"}
+        }
         return LocalRecode(k=k, quasi=asked.quasi, **demands)
     from oboro.techniques.k_conceal import KConceal
 
@@ -232,11 +239,6 @@ class Frontier:
 # Where a promise cannot be kept: the nearest ones that can, each with one demand weakened and all others as they are.
 
 
-OTHERS = (
-    *("l_diversity", "t_closeness", "alpha", "delta_disclosure", "beta_likeness"),
-    *("maximum_risk", "average_risk", "records_at_risk", "sample_uniqueness"),
-    *("population_uniqueness", "estimated_k_map", "k_map", "presence", "profitability"),
-)
 PERCENT = 100
 
 
@@ -286,7 +288,7 @@ def _ks(asked: KAnonymize, most: int, kept: Callable[[KAnonymize], bool]) -> lis
 
 def _others(asked: KAnonymize) -> list[str]:
     paid = {"profitability"} if asked.loss == "payout" else set()
-    return [name for name in OTHERS if getattr(asked, name) not in (None, {}) and name not in paid]
+    return [name for name in MODELS.in_recipes() if getattr(asked, name) not in (None, {}) and name not in paid]
 
 
 def _leaving_out(asked: KAnonymize, *names: str) -> KAnonymize:

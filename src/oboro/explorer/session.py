@@ -45,6 +45,7 @@ from oboro.explorer.table import ColumnTable, ExploredTable, column_table
 from oboro.hierarchies.hierarchy import Hierarchy
 from oboro.hierarchies.propose import propose
 from oboro.hierarchies.spec import HierarchySpec
+from oboro.privacy.base import MODELS
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.run import before_step
 from oboro.recipe.starter import init, smallest_class
@@ -201,7 +202,6 @@ def _y(loss: float, highest: float) -> float:
 
 CHOICES = ("k_anonymize", "local_recode", "k_conceal")
 SUPPRESS = 0.02
-OF_SECRETS = ("l_diversity", "t_closeness", "alpha", "delta_disclosure", "beta_likeness")
 OF_LEVELS = ("levels", "limits", "alternatives")
 
 
@@ -214,7 +214,7 @@ def explored_step(plan: Recipe, rows: int) -> tuple[list[Technique], int]:
         steps.insert(place, KAnonymize(k=smallest_class(rows), suppress=SUPPRESS))
     elif not isinstance(steps[place], KAnonymize):
         held = steps[place].model_dump(exclude_defaults=True)
-        kept = {name: held[name] for name in ("k", "quasi", "l_diversity", "t_closeness") if name in held}
+        kept = {name: held[name] for name in ("k", "quasi", *MODELS.in_recipes("attribute")) if name in held}
         steps[place] = KAnonymize(suppress=SUPPRESS, **kept)
     return steps, place
 
@@ -303,7 +303,10 @@ def _dropping(steps: list[Technique], name: str) -> list[Technique]:
 def demands_with_role(demands: KAnonymize, name: str, role: Role) -> KAnonymize:
     """The demands without those on a column that its role does not allow any more."""
     changed: dict[str, Any] = {}
-    for one in (*(OF_SECRETS if role is not Role.SENSITIVE else ()), *(OF_LEVELS if role is not Role.QUASI else ())):
+    for one in (
+        *(MODELS.in_recipes("attribute") if role is not Role.SENSITIVE else ()),
+        *(OF_LEVELS if role is not Role.QUASI else ()),
+    ):
         held = getattr(demands, one, None)
         if isinstance(held, Mapping) and name in held:
             changed[one] = {column: asked for column, asked in held.items() if column != name}

@@ -48,6 +48,11 @@ class Diversity(AttributeModel):
         "model.stream_l_diversity": {"kind": "distinct"},
     }
     limit: ClassVar[str] = "l"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"l": 2},
+        {"l": 1.5, "kind": "entropy"},
+        {"l": 2, "kind": "recursive", "c": 2.0},
+    )
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword("l", ("l",)),
         Keyword("kind", ("kind",), "str", "distinct", option="l_kind"),
@@ -101,6 +106,7 @@ class Closeness(AttributeModel):
     key: ClassVar[str] = "t_closeness"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.t_closeness": {}}
     limit: ClassVar[str] = "t"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"t": 0.25}, {"t": 0.2, "distance": "ordered"})
     compares_with_table: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword("t", ("t",)),
@@ -140,6 +146,10 @@ class Alpha(AttributeModel):
         "model.alpha_k_anonymity_of_one": {"value": "?"},  # a verdict does not repeat the value
     }
     limit: ClassVar[str] = "alpha"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"alpha": 0.6},
+        {"alpha": 0.5, "value": "b", "absent": "allowed"},
+    )
     for_all: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword("alpha", ("alpha",)),
@@ -183,6 +193,7 @@ class Disclosure(AttributeModel):
         "model.delta_disclosure_of_held": {"values": "held"},
     }
     limit: ClassVar[str] = "delta"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"delta": 1.0}, {"delta": 0.8, "values": "held"})
     compares_with_table: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword("delta", ("delta",)),
@@ -215,6 +226,7 @@ class Likeness(AttributeModel):
         "model.basic_likeness": {"kind": "basic"},
     }
     limit: ClassVar[str] = "beta"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"beta": 0.5}, {"beta": 1.0, "kind": "basic"})
     compares_with_table: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword("beta", ("beta",)),

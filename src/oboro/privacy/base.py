@@ -85,6 +85,8 @@ class PrivacyModel(Parameters):
     """The ids of the messages that name the model in verdicts, each with the parameters that it implies."""
     limit: ClassVar[str]
     """The parameter that a bare number stands for."""
+    examples: ClassVar[Sequence[Mapping[str, Any]]]
+    """Parameters with which the common checks try the model; they can be kept on a table of eight records."""
     in_recipe: ClassVar[bool] = True
     """Whether recipes write the model under its key; others are made by a technique or by several releases."""
     scalar: ClassVar[bool] = False
@@ -180,6 +182,17 @@ class Registry(Mapping[str, type[PrivacyModel]]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def in_recipes(self, *scopes: Scope) -> list[str]:
+        """Return the keys that recipes write, of some scopes or of all, those of sensitive attributes first."""
+        found = [key for key, one in self.items() if one.in_recipe and (not scopes or one.scope in scopes)]
+        order: tuple[tuple[Scope, ...], ...] = (
+            ("attribute",),
+            ("class", "table", "release"),
+            ("population",),
+            ("worth",),
+        )
+        return [key for scopes in order for key in found if self[key].scope in scopes]
 
     @cached_property
     def by_words(self) -> dict[str, type[PrivacyModel]]:

@@ -28,6 +28,7 @@ class DifferentialPrivacy(PrivacyModel):
     scope: ClassVar[Scope] = "release"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.differential_privacy": {}}
     limit: ClassVar[str] = "epsilon"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"epsilon": 1.0, "delta": 0.01, "sampling": 0.3},)
     in_recipe: ClassVar[bool] = False
     unsearched: ClassVar[str] = "no search may look at the data: `dp_anonymize` draws records and levels at random"
     unbounded: ClassVar[str] = (

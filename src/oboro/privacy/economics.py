@@ -8,7 +8,7 @@ in any case. They attack where that pays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, ClassVar, Literal
@@ -69,6 +69,10 @@ class Profitability(PrivacyModel):
         "model.no_attack_pays": {"attacks": "none"},
     }
     limit: ClassVar[str] = "benefit"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"benefit": 10, "loss": 30, "gain": 9, "cost": 4},
+        {"benefit": 10, "loss": 30, "gain": 9, "cost": 4, "attacks": "none"},
+    )
     unbounded: ClassVar[str] = "it bounds what an attack is worth, and attacks here are made at any price"
 
     benefit: float = Field(gt=0, allow_inf_nan=False)

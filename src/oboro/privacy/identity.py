@@ -24,6 +24,7 @@ class KAnonymity(PrivacyModel):
         "model.stream_k_anonymity": {},
     }
     limit: ClassVar[str] = "k"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"k": 2}, {"k": 4})
     in_recipe: ClassVar[bool] = False
     scalar: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (Keyword("k", ("k",), "int | None"),)
@@ -52,6 +53,7 @@ class KConcealment(PrivacyModel):
     scope: ClassVar[Scope] = "release"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.k_concealment": {}}
     limit: ClassVar[str] = "k"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"k": 2},)
     in_recipe: ClassVar[bool] = False
     unsearched: ClassVar[str] = "no choice of levels makes it: `k_conceal` decides record by record"
 
@@ -75,6 +77,7 @@ class PkAnonymity(PrivacyModel):
     scope: ClassVar[Scope] = "release"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.pk_anonymity": {}}
     limit: ClassVar[str] = "k"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"k": 2.5},)
     in_recipe: ClassVar[bool] = False
     unjudged: ClassVar[str] = (
         "it follows from the probabilities of the perturbation, which a released table does not show"
@@ -101,6 +104,7 @@ class KMap(PrivacyModel):
     scope: ClassVar[Scope] = "population"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.k_map": {}}
     limit: ClassVar[str] = "k"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"k": 4},)
     scalar: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (Keyword("k_map", ("k",), "int | None"),)
     control: ClassVar[Control | None] = Control("population", "k", 1, "count")
@@ -121,6 +125,7 @@ class Presence(PrivacyModel):
     scope: ClassVar[Scope] = "population"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.delta_presence": {}}
     limit: ClassVar[str] = "max"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"max": 0.5}, {"min": 0.2, "max": 0.6})
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword("presence", ("low", "high"), "tuple[float, float] | None", example="0.1,0.6"),
     )

@@ -38,6 +38,7 @@ class MaximumRisk(PrivacyModel):
     scope: ClassVar[Scope] = "class"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.maximum_risk": {}}
     limit: ClassVar[str] = "risk"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"risk": 0.4},)
     scalar: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (Keyword("maximum_risk", ("risk",)),)
     control: ClassVar[Control | None] = Control("risk", "risk", 1, "percent")
@@ -66,6 +67,7 @@ class AverageRisk(PrivacyModel):
     scope: ClassVar[Scope] = "table"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.average_risk": {}}
     limit: ClassVar[str] = "risk"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"risk": 0.3},)
     scalar: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (Keyword("average_risk", ("risk",)),)
     control: ClassVar[Control | None] = Control("risk", "risk", 1, "percent")
@@ -86,6 +88,7 @@ class AtRisk(PrivacyModel):
     scope: ClassVar[Scope] = "table"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.records_at_risk": {}}
     limit: ClassVar[str] = "share"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"risk": 0.4, "share": 0.3},)
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword(
             "records_at_risk",
@@ -122,6 +125,7 @@ class SampleUniqueness(PrivacyModel):
     scope: ClassVar[Scope] = "table"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.sample_uniqueness": {}}
     limit: ClassVar[str] = "share"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"share": 0.2},)
     scalar: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (Keyword("sample_uniqueness", ("share",)),)
     control: ClassVar[Control | None] = Control("risk", "few", 1, "percent")
@@ -166,6 +170,7 @@ class UniqueInPopulation(OfPopulation, PrivacyModel):
     scope: ClassVar[Scope] = "table"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.population_uniqueness": {}}
     limit: ClassVar[str] = "share"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"share": 0.1, "fraction": 1.0}, {"share": 0.05, "people": 8})
     estimated: ClassVar[bool] = True
     keywords: ClassVar[Sequence[Keyword]] = (Keyword("population_uniqueness", ("share",)), FRACTION, ESTIMATOR)
     control: ClassVar[Control | None] = Control(
@@ -194,6 +199,10 @@ class EstimatedMap(OfPopulation, PrivacyModel):
     scope: ClassVar[Scope] = "class"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.estimated_k_map": {}}
     limit: ClassVar[str] = "k"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"k": 3, "fraction": 0.5},
+        {"k": 4, "people": 24, "significance": 0.1},
+    )
     keywords: ClassVar[Sequence[Keyword]] = (
         Keyword("estimated_k_map", ("k",), "int | None"),
         FRACTION,

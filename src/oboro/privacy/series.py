@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -20,6 +20,7 @@ class SeriesAnonymity(PrivacyModel):
     scope: ClassVar[Scope] = "release"
     words: ClassVar[Mapping[str, Mapping[str, Any]]] = {"model.series_anonymity": {}}
     limit: ClassVar[str] = "k"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"k": 2, "releases": 1},)
     in_recipe: ClassVar[bool] = False
     unsearched: ClassVar[str] = (
         "no choice of levels keeps it: records are withheld until they change among enough others"

@@ -33,6 +33,7 @@ from oboro.measures.exposure import (
     unique_people,
 )
 from oboro.measures.risk import suppressed_records
+from oboro.privacy.differential import DifferentialPrivacy
 from oboro.report.distributions import Distribution, compare
 from oboro.text import Message, Words, say
 from oboro.text.language import Progress, silent
@@ -256,9 +257,6 @@ class Checklist(Facts):
 # What a report is made from: the two tables, what is known of how the release was made, and what to measure.
 
 
-PRIVATE = "model.differential_privacy"
-
-
 @dataclass(frozen=True, eq=False)
 class Tables:
     """The original and the released table, and what their columns are."""
@@ -305,7 +303,7 @@ class Provenance:
     def private(self) -> Verdict | None:
         """That the release is differentially private, where it is."""
         verdicts = () if self.verification is None else self.verification.verdicts
-        return next((one for one in verdicts if one.model.id == PRIVATE and one.holds), None)
+        return next((one for one in verdicts if one.model.id in DifferentialPrivacy.words and one.holds), None)
 
 
 @dataclass(frozen=True, eq=False)

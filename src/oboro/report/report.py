@@ -23,6 +23,7 @@ from oboro.disclosure.uncovered_columns import LastLook
 from oboro.errors import UsageError
 from oboro.measures.base import Measure
 from oboro.measures.risk import LOSSES, Loss
+from oboro.privacy.identity import PkAnonymity
 from oboro.report.checklists.base import LAWS
 from oboro.report.chosen_levels import chosen_levels_said, rows_said
 from oboro.report.chosen_levels import summary_words as _m
@@ -265,7 +266,7 @@ def public(report: Report) -> Report:
 
 
 def _shown(found: Verification) -> Verification:
-    return replace(found, joint=tuple(one for one in found.joint if one.id != "model.pk_anonymity"))
+    return replace(found, joint=tuple(one for one in found.joint if one.id not in PkAnonymity.words))
 
 
 def _checklist(one: Checklist) -> Checklist:

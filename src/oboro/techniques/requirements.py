@@ -272,8 +272,7 @@ class ClassDemands(Technique):
 
 def _of_attributes() -> list[str]:
     """Return the models of sensitive attributes in the order of recipes: those that one limit may ask of all come last."""
-    keys = [key for key, one in MODELS.items() if one.in_recipe and one.scope == "attribute"]
-    return sorted(keys, key=lambda key: MODELS[key].for_all)
+    return sorted(MODELS.in_recipes("attribute"), key=lambda key: MODELS[key].for_all)
 
 
 def attribute_models(given: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, AttributeModel]]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from oboro.privacy.attribute import Closeness, Diversity
+from oboro.privacy.identity import KAnonymity, PkAnonymity
 from oboro.text import Message, Words, say
 from oboro.text.language import system_language
 
@@ -21,17 +23,9 @@ HOLDS = attrgetter("holds")
 BY_RECORD = ("model.stream_k_anonymity", "model.stream_l_diversity")
 WORST_SHOWN = 10  # how many sizes of broken groups a verdict keeps
 # The models by what a textbook calls them; in a stream and within a window they are the same models.
-K_ANONYMITY = frozenset({"model.k_anonymity", "model.k_anonymity_within", "model.stream_k_anonymity"})
-L_DIVERSITY = frozenset(
-    {
-        "model.distinct_l_diversity",
-        "model.distinct_l_diversity_within",
-        "model.entropy_l_diversity",
-        "model.recursive_l_diversity",
-        "model.stream_l_diversity",
-    }
-)
-T_CLOSENESS = frozenset({"model.t_closeness"})
+K_ANONYMITY = frozenset(KAnonymity.words)
+L_DIVERSITY = frozenset(Diversity.words)
+T_CLOSENESS = frozenset(Closeness.words)
 COUNTS_CANDIDATES = frozenset({"model.k_concealment", "model.stream_k_anonymity"})
 
 
@@ -252,7 +246,7 @@ class Verification:
     @property
     def joint_k(self) -> int | None:
         """The k that holds over the columns of all promises together, where it is less than promised."""
-        found = [one.achieved or 1 for one in self.apart if one.id in K_ANONYMITY | {"model.pk_anonymity"}]
+        found = [one.achieved or 1 for one in self.apart if one.id in K_ANONYMITY or one.id in PkAnonymity.words]
         return max(int(min(found)), 1) if found else None
 
     def __bool__(self) -> bool:

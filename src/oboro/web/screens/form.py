@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from oboro.privacy.base import MODELS, Control, PrivacyModel
 from oboro.schema import Role
 from oboro.text import Message
 from oboro.web.server import Ask, Desk, State
@@ -24,19 +25,15 @@ __all__ = ["demand_form", "demands_of", "shown_demands"]
 # Demands on their way to the page and back: spelled out for its controls, and made whole again.
 
 
-NUMBERS = {
-    "l_diversity": "l",
-    "t_closeness": "t",
-    "alpha": "alpha",
-    "delta_disclosure": "delta",
-    "beta_likeness": "beta",
-}
+def _limits() -> dict[str, str]:
+    """Return the parameter that a bare number stands for, of each model of a sensitive attribute."""
+    return {key: MODELS[key].limit for key in MODELS.in_recipes("attribute")}
 
 
 def shown_demands(session: Session, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """As a recipe writes them, but demands on secrets always as objects: `{illness: {l: 2}}`."""
     shown: dict[str, Any] = dict(written or session.demands.model_dump(mode="json", exclude_defaults=True))
-    for name, number in NUMBERS.items():
+    for name, number in _limits().items():
         held = shown.get(name)
         if isinstance(held, int | float):
             secret = [one for one in session.table.data if session.role(one) is Role.SENSITIVE]
@@ -49,7 +46,7 @@ def shown_demands(session: Session, written: Mapping[str, Any] | None = None) ->
 def demands_of(desk: Desk, given: Mapping[str, Any]) -> dict[str, Any]:
     """As the page sends them, made whole. Files that they name must lie below the root, as those that are picked do."""
     session, demands = desk.now.session, dict(given)
-    for name, number in NUMBERS.items():
+    for name, number in _limits().items():
         if isinstance(held := demands.get(name), Mapping):
             demands[name] = {c: _short(name, number, one) for c, one in held.items()}
     return _with_files(desk, _of_population(_of_loss(session, demands)))
@@ -81,16 +78,17 @@ def _of_loss(session: Session, demands: dict[str, Any]) -> dict[str, Any]:
 
 def _of_population(demands: dict[str, Any]) -> dict[str, Any]:
     """A population where something is asked of it, and something where there is one."""
-    for name in ("estimated_k_map", "population_uniqueness"):
+    for name in [key for key, one in MODELS.items() if "people" in one.model_fields]:
         if isinstance(held := demands.get(name), Mapping) and "people" in held:
             demands[name] = {key: value for key, value in held.items() if key != "fraction"}
     journalist = demands.get("profitability", {}).get("attacker") == "journalist"
+    of_population = set(MODELS.in_recipes("population"))
     if "population" not in demands:
-        demands = {name: one for name, one in demands.items() if name not in ("k_map", "presence")}
+        demands = {name: one for name, one in demands.items() if name not in of_population}
         if journalist:
             paid = demands["profitability"]
             demands["profitability"] = {key: value for key, value in paid.items() if key != "attacker"}
-    elif not journalist and "k_map" not in demands and "presence" not in demands:
+    elif not journalist and of_population.isdisjoint(demands):
         demands["k_map"] = max(2, int(demands.get("k", 2)))
     return demands
 
@@ -112,15 +110,10 @@ def _with_files(desk: Desk, demands: dict[str, Any]) -> dict[str, Any]:
 
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
 SUPPRESS = (0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
-SHARES = (1, 0.7, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)
 RISKS = (1, 0.5, 0.33, 0.2, 0.1, 0.09, 0.05, 0.02, 0.01)
 FEW = (1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0)
-OF_SECRETS = {  # the name of the number, its steps, what stands for "not asked for", how it is written, and a further choice
-    "t_closeness": ("t", SHARES, 1, "number", "distance", ("equal", "ordered", "hierarchical")),
-    "alpha": ("alpha", SHARES, 1, "percent", None, ()),
-    "delta_disclosure": ("delta", (0, 5, 4, 3, 2, 1.5, 1, 0.5), 0, "number", "values", ("all", "held")),
-    "beta_likeness": ("beta", (0, 5, 4, 3, 2, 1, 0.5), 0, "number", "kind", ("enhanced", "basic")),
-}
+SCALES: dict[str, Sequence[float]] = {"k": KS, "risk": RISKS, "few": FEW}
+"""The values of sliders, by the names that models give them."""
 LOSSES = (
     *("loss", "precision", "entropy", "discernibility", "average_class_size", "height", "arx", "arx_entropy"),
     *("ambiguity", "kl", "classification"),
@@ -156,20 +149,27 @@ def demand_form(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     groups = [{"name": "", "title": "", "asked": 0, "fields": [*form.main()]}]
     for name, keys in GROUPS.items():
         fields = [*getattr(form, name)()]
-        asked = sum(key in form.demands for key in keys)
+        asked = sum(key in form.demands for key in (*keys, *(key for key, _, _ in _models(name))))
         if fields:
             groups.append({"name": name, "title": form.word(f"group.{name}"), "asked": asked, "fields": fields})
     return {"version": state.number, "groups": groups, "demands": form.demands}
 
 
 GROUPS = {
-    "secrets": tuple(OF_SECRETS),
-    "risk": ("maximum_risk", "average_risk", "sample_uniqueness", "records_at_risk"),
-    "population": ("estimated_k_map", "population_uniqueness", "k_map", "presence"),
+    "secrets": (),
+    "risk": (),
+    "population": (),
     "hidden": ("suppressed", "suppress_also", "suppress_people"),
     "coarseness": ("limits", "recoding", "blind"),
     "worth": ("loss", "gen_factor", "profitability"),
 }
+"""The groups of controls with their parameters, beside the models that name the group."""
+
+
+def _models(group: str) -> list[tuple[str, type[PrivacyModel], Control]]:
+    """Return the models with a control in a group, in the order of the form."""
+    found = [(key, one, one.control) for key, one in MODELS.items() if one.control is not None]
+    return sorted((one for one in found if one[2].group == group), key=lambda one: one[2].last)
 
 
 class _Form:
@@ -223,10 +223,20 @@ class _Form:
         k = self.slider(f"k_{counted}", ("k",), None, steps=KS, show="count", exact=True)
         yield k
         yield self.slider("suppress", ("suppress",), 0, steps=SUPPRESS, show="percent", exact=True)
-        for column in self.secret:
-            path = ("l_diversity", column, "l")
-            yield self.slider("l_diversity", path, 1, steps=(1, 2, 3, 4, 5, 6, 8, 10), show="number", column=column,
-                              drop=path[:2])  # fmt: skip
+        for key, _, control in _models("main"):
+            for column in self.secret:
+                yield self._of_model(key, control, column)
+
+    def _of_model(self, key: str, control: Control, column: str | None = None) -> Field:
+        """Return the slider that asks for a model, of a sensitive column where it is a model of one."""
+        path = tuple(part for part in (key, column, control.part) if part is not None)
+        more: dict[str, Any] = {} if column is None else {"column": column}
+        if control.part is not None:
+            more["drop"] = path[:-1]
+        if control.amount is not None:
+            more["also"] = control.also
+        steps = SCALES[control.steps] if isinstance(control.steps, str) else control.steps
+        return self.slider(key, path, control.off, steps=steps, show=control.show, **more)
 
     def secrets(self) -> Iterator[Field]:
         for column in self.secret:
@@ -235,39 +245,37 @@ class _Form:
                 yield self.select("l_kind", ("l_diversity", column, "kind"), kinds, column=column)
             if self.held(("l_diversity", column, "c")) is not None:
                 yield self.amount("l_c", ("l_diversity", column, "c"))
-        for id, (part, steps, off, show, choice, names) in OF_SECRETS.items():
+        for key, model, control in _models("secrets"):
             for column in self.secret:
-                path: tuple[str, ...] = (id, column, part)
-                yield self.slider(id, path, off, steps=steps, show=show, column=column, drop=path[:2])
-                if choice and self.held(path) is not None:
-                    yield self.select(f"{id}_{choice}", (id, column, choice), names)
+                slider = self._of_model(key, control, column)
+                yield slider
+                if (choice := control.choice) and self.held(slider.path) is not None:
+                    yield self.select(f"{key}_{choice}", (key, column, choice), model.choices(choice))
 
     def risk(self) -> Iterator[Field]:
-        yield self.slider("maximum_risk", ("maximum_risk",), 1, steps=RISKS, show="percent")
-        yield self.slider("average_risk", ("average_risk",), 1, steps=RISKS, show="percent")
-        yield self.slider("sample_uniqueness", ("sample_uniqueness",), 1, steps=FEW, show="percent")
-        at = ("records_at_risk",)
-        yield self.slider("records_at_risk", (*at, "share"), 1, steps=FEW, show="percent", drop=at, also={"risk": 0.2})
-        if self.held(at) is not None:
-            yield self.amount("above_risk", (*at, "risk"), show="percent")
+        for key, _, control in _models("risk"):
+            yield self._of_model(key, control)
+            if control.amount is not None and self.held((key,)) is not None:
+                part, label = control.amount
+                yield self.amount(label, (key, part), show="percent")
 
     def population(self) -> Iterator[Field]:
-        for id, part, off, steps, show in (
-            ("estimated_k_map", "k", 1, KS, "count"),
-            ("population_uniqueness", "share", 1, FEW, "percent"),
-        ):
-            first = {"k": max(2, self.session.demands.k)} if part == "k" else {"share": 0.05}
-            yield self.amount(
-                f"{id}_people", (id, "people"), drop=(id,), also=first, said=self.word(f"{id}_people.said")
-            )
-            if self.held((id,)) is not None:
-                yield self.slider(id, (id, part), off, steps=steps, show=show, drop=(id,))
+        models = _models("population")
+        for key, model, control in models:
+            if model.scope == "population":
+                continue
+            first = control.also or {str(control.part): max(2, self.session.demands.k)}
+            said = self.word(f"{key}_people.said")
+            yield self.amount(f"{key}_people", (key, "people"), drop=(key,), also=first, said=said)
+            if self.held((key,)) is not None:
+                yield self._of_model(key, control)
         file = ("population",)
         label, said = self.word("population.label"), self.word("population.said")
         yield Field("population", "file", file, label, self.held(file), said=said)
         if self.held(file) is not None:
-            yield self.slider("k_map", ("k_map",), 1, steps=KS, show="count")
-            yield self.slider("presence", ("presence", "max"), 1, steps=RISKS, show="percent", drop=("presence",))
+            for key, model, control in models:
+                if model.scope == "population":
+                    yield self._of_model(key, control)
 
     def hidden(self) -> Iterator[Field]:
         yield self.select("suppressed", ("suppressed",), ("class", "drop", "exempt"))
