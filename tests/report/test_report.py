@@ -22,8 +22,8 @@ from oboro.errors import FileError
 from oboro.hierarchies.spec import HierarchySpec
 from oboro.report.charts import clip
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, compare
-from oboro.report.render import sections
 from oboro.report.report import Report
+from oboro.report.sections.base import SECTIONS
 from oboro.report.sections.columns import MOST_PICTURES
 from oboro.verifier.table import verify
 
@@ -98,7 +98,7 @@ def test_the_page_tells_all_of_it(html: str) -> None:
 
 
 def test_every_section_is_in_the_navigation(report: Report, html: str) -> None:
-    keys = [section.key for section in sections(report)]
+    keys = [section.key for section in SECTIONS.show(report)]
     assert [key for key in keys if key != "warnings"] == [  # there may be nothing to warn of
         "glance",
         "promises",
@@ -154,7 +154,7 @@ def test_without_quasi_identifiers_there_is_no_risk_to_measure() -> None:
     assert report.risk is None
     assert "ncp" not in {one.name for one in report.utility}  # that is of quasi-identifiers
     assert report.table.rows_suppressed == 0
-    assert "risk" not in [section.key for section in sections(report)]
+    assert "risk" not in [section.key for section in SECTIONS.show(report)]
     Page(report.to_html())
 
 

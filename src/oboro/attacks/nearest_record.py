@@ -21,7 +21,7 @@ import numpy as np
 
 from oboro.attacks import kernels
 from oboro.attacks.attacker_view import AttackerView, KnownPeople, tables
-from oboro.attacks.base import FEWEST, Attack, AttackKind, AttackMethod, AttackScenario, AttackTarget, Rate
+from oboro.attacks.base import FEW, FEWEST, Attack, AttackKind, AttackMethod, AttackScenario, AttackTarget, Rate
 from oboro.data.grouping import Groups
 from oboro.text import Message
 
@@ -40,7 +40,8 @@ class NearestRecord(AttackMethod):
     The holdout are the people of the control group, or those whose records were not released. Without them, where the owner of each
     record is known, a random half of the people is kept out: only the records of the other half are looked at. The control is a
     half of the records: of so many a release is nearer to either side by chance. Records that are as near to both count half.
-    Equal released records are one guess, repeated: the interval is that of the effective number of guesses.
+    Equal released records are one guess, repeated: the interval is that of the effective number of guesses. With fewer than 20
+    of these the attack is not reported.
     """
 
     kinds = (
@@ -74,6 +75,8 @@ class NearestRecord(AttackMethod):
             for group in (inside, outside)
         ]
         found = _rate(view, records, near[0].nearest, near[1].nearest)
+        if found.tried < FEW:  # half of so few are nearer by chance: they are neither a finding nor none
+            return []
         ratios = [float(np.median(one.ratios)) for one in near]
         notes = [Message("attack.note.nearest", people=people, inside=ratios[0], outside=ratios[1])]
         notes += [Message("attack.note.nearest_part", part=people, whole=len(inside))] if people < len(inside) else []

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oboro.attacks.series import SeriesRisk
 from oboro.disclosure.earlier_releases import series_findings
 from oboro.disclosure.identifiers import Finding
 from oboro.measures.exposure import CertainSecrets, Exposure, RareValues
-from oboro.report.page import Block, Cell, Grid, Notes, Section, Text
+from oboro.report.page import Block, Cell, Grid, Notes, ShownSection
+from oboro.report.sections.base import Section
 from oboro.report.sections.overview import Banner
+from oboro.report.sections.series import series_blocks
 from oboro.system.files import atomic, check_free
 from oboro.text import Message, count, few, percent
 from oboro.text.message import labelled
 from oboro.verifier.verdict import Verification
 
-if TYPE_CHECKING:
-    from oboro.report.report import Report
-
-__all__ = ["Assessment", "WorstClass", "assessment_banner", "assessment_sections", "series_blocks", "series_section"]
+__all__ = ["Assessment", "WorstClass", "assessment_banner", "assessment_sections"]
 
 
+WORDS = Section("assess", "exposure.assess")  # of the page and of the lines for the terminal
 SHOWN = 8  # columns and pairs in the lines for the terminal
 
 
@@ -74,35 +74,31 @@ class Assessment:
 
     def lines(self) -> list[tuple[Message, Message]]:
         """What it says, each with its label."""
-        said = [(_assess_message("table"), _assess_message("table_said", rows=self.rows, people=self.together.people))]
+        said = [(WORDS.said("table"), WORDS.said("table_said", rows=self.rows, people=self.together.people))]
         roles = {"quasi": self.quasi, "sensitive": self.sensitive, "other": self.other}
-        said += [
-            (_assess_message(role), _assess_message("named", columns=names)) for role, names in roles.items() if names
-        ]
-        said += [(_assess_message("note"), _assess_message("guessed"))] if self.guessed else []
-        said += [(_assess_message("note"), one) for one in self.asked]
-        said += [(_assess_message("holds"), one.message()) for one in self.verification.verdicts]
-        said += [(_assess_message("unique"), self._unique(one)) for one in self._singling]
-        said += [(_assess_message("secret"), self._secret(one)) for one in self.secrets]
-        said += [(_assess_message("rare"), _assess_message("rare_said", **asdict(one))) for one in self.rare[:SHOWN]]
+        said += [(WORDS.said(role), WORDS.said("named", columns=names)) for role, names in roles.items() if names]
+        said += [(WORDS.said("note"), WORDS.said("guessed"))] if self.guessed else []
+        said += [(WORDS.said("note"), one) for one in self.asked]
+        said += [(WORDS.said("holds"), one.message()) for one in self.verification.verdicts]
+        said += [(WORDS.said("unique"), self._unique(one)) for one in self._singling]
+        said += [(WORDS.said("secret"), self._secret(one)) for one in self.secrets]
+        said += [(WORDS.said("rare"), WORDS.said("rare_said", **asdict(one))) for one in self.rare[:SHOWN]]
         said += [
             (
-                _assess_message("look"),
-                _assess_message("identifier", column=one.column, kind=one.kind_name, records=one.records),
+                WORDS.said("look"),
+                WORDS.said("identifier", column=one.column, kind=one.kind_name, records=one.records),
             )
             for one in self.identifiers
         ]
-        said += [
-            (_assess_message("series"), one) for one in ([] if self.series is None else series_findings(self.series))
-        ]
+        said += [(WORDS.said("series"), one) for one in ([] if self.series is None else series_findings(self.series))]
         return [
             *said,
-            (_assess_message("worst"), _assess_message("worst_said", sizes=[one.people for one in self.worst])),
+            (WORDS.said("worst"), WORDS.said("worst_said", sizes=[one.people for one in self.worst])),
         ]
 
     def _secret(self, one: CertainSecrets) -> Message:
         """What the class tells; of a column of ranges that is a range."""
-        return _assess_message("secret_range" if one.sensitive in self.ranges else "secret_said", **asdict(one))
+        return WORDS.said("secret_range" if one.sensitive in self.ranges else "secret_said", **asdict(one))
 
     @property
     def _singling(self) -> list[Exposure]:
@@ -110,7 +106,7 @@ class Assessment:
 
     @staticmethod
     def _unique(one: Exposure) -> Message:
-        return _assess_message("unique_said", columns=one.columns, unique=one.unique, people=one.people, k=one.smallest)
+        return WORDS.said("unique_said", columns=one.columns, unique=one.unique, people=one.people, k=one.smallest)
 
     def summary(self, lang: str | None = None) -> str:
         """Lines for the terminal."""
@@ -143,10 +139,8 @@ class Assessment:
         if path is not None:
             check_free(path, force)
         lang = lang or self.lang
-        subtitle = _assess_message("table_said", rows=self.rows, people=self.together.people)
-        page = render_sections(
-            assessment_sections(self), assessment_banner(self), subtitle, lang, _assess_message("title")
-        )
+        subtitle = WORDS.said("table_said", rows=self.rows, people=self.together.people)
+        page = render_sections(assessment_sections(self), assessment_banner(self), subtitle, lang, WORDS.said("title"))
         if path is not None:
             with atomic(path, private=True) as file:
                 file.write(page.encode())
@@ -156,10 +150,6 @@ class Assessment:
         from html import escape
 
         return f'<pre style="white-space: pre-wrap">{escape(self.summary())}</pre>'
-
-
-def _assess_message(name: str, /, **values: Any) -> Message:
-    return Message(f"exposure.assess.{name}", **values)
 
 
 def _plain(value: Any) -> Any:
@@ -173,51 +163,6 @@ def _plain(value: Any) -> Any:
     return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-# Series section -------------------------------------------------------------------------------------------------------
-# The section about a series of releases: who is told by all of them together, exact counts.
-
-
-def _series_message(name: str, /, **values: Any) -> Message:
-    return Message(f"series.{name}", **values)
-
-
-def series_section(report: Report) -> Section | None:
-    """What the release tells together with those before it."""
-    return (
-        None
-        if report.series is None
-        else Section("series", _series_message("title"), series_blocks(report.series), _series_message("name"))
-    )
-
-
-def series_blocks(found: SeriesRisk) -> list[Block]:
-    """What was tried, what it found, and the figures."""
-    lead = _series_message("lead", earlier=found.earlier, k=found.k)
-    followed = list(dict.fromkeys(name for names in found.followed_by for name in names))
-    told = [_series_message("followed", columns=followed) if followed else _series_message("not_followed")]
-    return [Text(lead), Notes([*told, *series_findings(found)]), _figures(found)]
-
-
-def _figures(found: SeriesRisk) -> Grid:
-    secrets = list(found.l)
-    head = [_series_message(f"head.{name}") for name in ("attack", "people", "below_k", "fewest")]
-    for name in secrets:
-        head += [
-            _series_message("head.below_l", secret=name, l=found.l[name]),
-            _series_message("head.certain", secret=name),
-        ]
-    rows = []
-    for name, number, one in found.attacks:
-        row = [Cell(_series_message(f"attack.{name}", release=number)), Cell(count(one.people))]
-        row += [Cell(count(one.below_k), "bad" if one.below_k else ""), Cell(count(one.fewest) if one.fewest else "–")]
-        for secret in secrets:
-            below, certain = one.below_l.get(secret, 0), one.certain.get(secret, 0)
-            row += [Cell(count(below), "bad" if below else ""), Cell(count(certain), "bad" if certain else "")]
-        rows.append(row)
-    caption = _series_message("caption_known" if found.known else "caption_rows")
-    return Grid(head, rows, frozenset(range(1, len(head))), caption=caption)
-
-
 # Assessment section ---------------------------------------------------------------------------------------------------
 # The page of an assessment: what holds, who is unique on what, whose secret is certain.
 
@@ -225,13 +170,13 @@ def _figures(found: SeriesRisk) -> Grid:
 def assessment_banner(found: Assessment) -> Banner:
     """Whether somebody is unique by what an attacker may know, and which k holds."""
     unique = found.together.unique
-    line = _assess_message(
+    line = WORDS.said(
         "unique_said", columns=found.together.columns, unique=unique, people=found.together.people, k=found.k
     )
-    return Banner("bad" if unique else "quiet", _assess_message("headline", k=found.k), line)
+    return Banner("bad" if unique else "quiet", WORDS.said("headline", k=found.k), line)
 
 
-def assessment_sections(found: Assessment) -> list[Section]:
+def assessment_sections(found: Assessment) -> list[ShownSection]:
     """Everything that there is to say, in order; a part with nothing to say is left out."""
     parts: list[tuple[str, str, list[Block]]] = [
         ("assess_said", "said", [Notes([one for _, one in found.lines()])]),
@@ -242,14 +187,14 @@ def assessment_sections(found: Assessment) -> list[Section]:
         ("assess_worst", "worst", [_worst(found)]),
     ]
     return [
-        Section(key, _assess_message(title), blocks, _assess_message(title))
+        Section(key, WORDS.words).shown(blocks, title, name=title)
         for key, title, blocks in parts
         if not isinstance(blocks[0], Grid) or blocks[0].rows
     ]
 
 
 def _grid(found: Sequence[Exposure]) -> Grid:
-    head = [_assess_message(f"head.{name}") for name in ("columns", "unique", "k", "distinction", "separation")]
+    head = [WORDS.said(f"head.{name}") for name in ("columns", "unique", "k", "distinction", "separation")]
     rows = [
         [
             Cell(few(one.columns)),
@@ -264,7 +209,7 @@ def _grid(found: Sequence[Exposure]) -> Grid:
 
 
 def _secrets(found: Assessment) -> Grid:
-    head = [_assess_message(f"head.{name}") for name in ("columns", "certain", "nearly", "largest", "everywhere")]
+    head = [WORDS.said(f"head.{name}") for name in ("columns", "certain", "nearly", "largest", "everywhere")]
     rows = [
         [
             Cell(one.sensitive),
@@ -280,4 +225,4 @@ def _secrets(found: Assessment) -> Grid:
 
 def _worst(found: Assessment) -> Grid:
     rows = [[Cell(count(one.people)), Cell(few(one.columns) if one.columns else "–")] for one in found.worst]
-    return Grid([_assess_message("head.people"), _assess_message("head.rare")], rows, frozenset({0}))
+    return Grid([WORDS.said("head.people"), WORDS.said("head.rare")], rows, frozenset({0}))

@@ -3,7 +3,7 @@
 A place for words holds a `Message`, said in the reader's language when the page is made, or text from a table or a file, which
 is the same in every language.
 
-A new section is a function that returns a `Section`; a new kind of block is a class here and a macro in the template.
+A new section is a file in `sections/`; a new kind of block is a class here and a macro in the template.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
     "Notes",
     "Picture",
     "Pictures",
-    "Section",
+    "ShownSection",
     "Text",
     "Tone",
 ]
@@ -157,8 +157,8 @@ Block = Text | Answers | Cards | Grid | Pictures | FactList | Notes | Code
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of the report under a heading; `key` is its anchor."""
+class ShownSection:
+    """A part of a page under a heading; `key` is its anchor."""
 
     key: str
     title: Words

@@ -8,61 +8,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from oboro._lazy import bring
-from oboro.report.assessment import series_section
-from oboro.report.page import Section
-from oboro.report.sections.attacks import attacks
-from oboro.report.sections.columns import released_columns
-from oboro.report.sections.evidence import checklist_sections, counting, evidence, recipe, signature, warnings
-from oboro.report.sections.exposure import exposure_section, last_look_section, uniqueness
-from oboro.report.sections.guarantees import promises
-from oboro.report.sections.method import solutions, steps
-from oboro.report.sections.overview import Banner, banner, glance
-from oboro.report.sections.risk import reidentification_risk
-from oboro.report.sections.stream import stream_timeline
-from oboro.report.sections.utility import associations, losses, statistics
+from oboro.report.page import ShownSection
+from oboro.report.sections.base import SECTIONS
+from oboro.report.sections.overview import Banner, banner
 from oboro.text import Message, say
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["first_sections", "render", "render_compact", "render_sections", "sections", "subtitle"]
-
-
-# Contents -------------------------------------------------------------------------------------------------------------
-# All sections of a report, in order. A new section is one more entry in `SECTIONS`.
-
-
-SECTIONS = (
-    glance,
-    promises,
-    warnings,
-    exposure_section,
-    last_look_section,
-    reidentification_risk,
-    attacks,
-    series_section,
-    uniqueness,
-    solutions,
-    losses,
-    statistics,
-    associations,
-    released_columns,
-    stream_timeline,
-    steps,
-)
-RECORD = (counting, evidence, recipe, signature)
-
-
-def sections(report: Report) -> list[Section]:
-    """Everything there is to say, in order; a function that has nothing to say makes no section."""
-    made = [section for make in SECTIONS if (section := make(report)) is not None]
-    last = [section for make in RECORD if (section := make(report)) is not None]
-    return [*made, *checklist_sections(report), *last]
-
-
-def first_sections(report: Report) -> list[Section]:
-    """The main figures and the promises, for a small view."""
-    return [glance(report), promises(report)]
+__all__ = ["render", "render_compact", "render_sections", "subtitle"]
 
 
 def subtitle(report: Report) -> Message:
@@ -88,15 +42,15 @@ WORDS = ("title", "table", "sections", "before", "after", "made_by", "no_advice"
 
 def render(report: Report) -> str:
     """The whole page."""
-    return _page(report, sections(report), compact=False)
+    return _page(report, SECTIONS.show(report), compact=False)
 
 
 def render_compact(report: Report) -> str:
     """The verdict, the main figures and the promises, to stand inside another page."""
-    return _page(report, first_sections(report), compact=True)
+    return _page(report, SECTIONS.show(report, brief=True), compact=True)
 
 
-def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
+def _page(report: Report, shown: list[ShownSection], *, compact: bool) -> str:
     """All words are said here, in the reader's language."""
     lang = report.lang
     page = _template().render(
@@ -112,7 +66,7 @@ def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
     return str(page)
 
 
-def render_sections(shown: list[Section], head: Banner, line: Message, lang: str, title: Message) -> str:
+def render_sections(shown: list[ShownSection], head: Banner, line: Message, lang: str, title: Message) -> str:
     """A page of other sections than a report's."""
     words = {name: Message(f"report.page.{name}").say(lang) for name in WORDS} | {"title": title.say(lang)}
     page = _template().render(

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 
 from oboro.attacks.base import Attack, Rate
 from oboro.report import charts
-from oboro.report.page import Block, Cell, Grid, Notes, Picture, Pictures, Section, Text, Tone
+from oboro.report.page import Block, Cell, Grid, Notes, Picture, Pictures, ShownSection, Text, Tone
+from oboro.report.sections.base import Section
 from oboro.text import Message, count, number, percent
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["attacks", "beaten", "linking", "too_few", "too_few_said"]
+__all__ = ["ATTACKED", "attacks", "beaten", "linking", "too_few", "too_few_said"]
 
 
-HEAD = [Message(f"attack.section.{name}") for name in ("attack", "right", "control", "risk", "verdict")]
+ATTACKED = Section("attacks", "attack.section")
+
+
+HEAD = [ATTACKED.said(f"{name}") for name in ("attack", "right", "control", "risk", "verdict")]
 
 
 def beaten(report: Report) -> list[Attack]:
@@ -25,12 +29,13 @@ def beaten(report: Report) -> list[Attack]:
     return [one for one in report.attacks if one.better and not one.allowed]
 
 
-def attacks(report: Report) -> Section | None:
+@ATTACKED.content
+def attacks(report: Report) -> ShownSection | None:
     """Singling out, linkability, inference and record linkage, as they went."""
     if not report.attacks and not report.linkage:
         return None
     blocks = [*_against_controls(report), *_linkage(report)]
-    return Section("attacks", Message("attack.section.title"), blocks)
+    return ATTACKED.shown(blocks)
 
 
 def _against_controls(report: Report) -> list[Block]:
@@ -38,7 +43,7 @@ def _against_controls(report: Report) -> list[Block]:
         return []
     grid = Grid(HEAD, [_row(one) for one in report.attacks], frozenset({1, 2, 3}))
     notes = _notes(report.attacks)
-    return [Text(Message("attack.section.lead")), *_drawn(report), grid, *([Notes(notes)] if notes else [])]
+    return [Text(ATTACKED.said("lead")), *_drawn(report), grid, *([Notes(notes)] if notes else [])]
 
 
 def linking(report: Report) -> list[Block]:
@@ -65,7 +70,7 @@ def _drawn(report: Report) -> list[Block]:
     if not drawn:
         return []
     wide, narrow = (partial(charts.intervals, drawn, width) for width in (2 * charts.WIDTH, charts.WIDTH))
-    title, note = Message("attack.section.picture"), Message("attack.section.picture_note")
+    title, note = ATTACKED.said("picture"), ATTACKED.said("picture_note")
     return [Pictures([Picture(title, wide, note=note, narrow=narrow)], legend=False)]
 
 
@@ -81,8 +86,8 @@ def _limits(found: Sequence[Attack]) -> list[Message]:
     """What the model that holds allows, and which attacks were judged by it."""
     limits = dict.fromkeys((one.limit, one.limited_by) for one in found if one.limit is not None)
     return [
-        Message(
-            "attack.section.limit_of" if by else "attack.section.limit",
+        ATTACKED.said(
+            "limit_of" if by else "limit",
             attacks=[one.title for one in found if (one.limit, one.limited_by) == (limit, by)],
             limit=limit,
             model=by,
@@ -106,7 +111,7 @@ def too_few_said(one: Attack) -> Message:
 def _control(found: Sequence[Attack], control: Message) -> Message:
     """Which attacks were held against this control."""
     titles = [one.title for one in found if one.control_is == control]
-    return Message("attack.section.control_of", attacks=titles, control=control)
+    return ATTACKED.said("control_of", attacks=titles, control=control)
 
 
 def _row(one: Attack) -> list[Cell]:
@@ -118,7 +123,7 @@ def _row(one: Attack) -> list[Cell]:
         _rate(one.found),
         _rate(one.control),
         Cell(risk, hint=between, meter=None if one.risk is None else one.risk.value),
-        Cell(Message(f"attack.section.{verdict}", right=one.found.right, tried=one.found.tried, limit=one.limit), tone),
+        Cell(ATTACKED.said(f"{verdict}", right=one.found.right, tried=one.found.tried, limit=one.limit), tone),
     ]
 
 
@@ -149,5 +154,5 @@ def _linkage(report: Report) -> list[Block]:
         ]
         for one in report.linkage
     ]
-    head = [Message("attack.section.attack"), Message("attack.section.value")]
-    return [Grid(head, rows, frozenset({1}), caption=Message("attack.section.concealed"))] if rows else []
+    head = [ATTACKED.said("attack"), ATTACKED.said("value")]
+    return [Grid(head, rows, frozenset({1}), caption=ATTACKED.said("concealed"))] if rows else []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oboro.attacks.few_attributes import UniqueByFew
 from oboro.measures.exposure import CertainSecrets, RareValues, UniqueBy
-from oboro.report.page import Block, Cell, Grid, Notes, Section, Text
+from oboro.report.page import Block, Cell, Grid, Notes, ShownSection, Text
+from oboro.report.sections.base import Section
 from oboro.text import Message, count, number, percent
 from oboro.verifier.risk import Uniqueness
 
@@ -15,26 +16,37 @@ if TYPE_CHECKING:
     from oboro.report.facts import AcceptedColumns, ExposedPeople
     from oboro.report.report import Report
 
-__all__ = ["exposure_section", "last_look_section", "secrets_said", "standing_alone", "uniqueness"]
+__all__ = [
+    "EXPOSED",
+    "LOOK",
+    "UNIQUENESS",
+    "exposure_section",
+    "last_look_section",
+    "secrets_said",
+    "standing_alone",
+    "uniqueness",
+]
+
+
+EXPOSED = Section("exposed", "exposed")
+LOOK = Section("look", "exposed.look")
+UNIQUENESS = Section("alone", "uniqueness")
 
 
 SHOWN = 10  # columns, and pairs
 
 
-def _m(name: str, /, **values: Any) -> Message:
-    return Message(f"exposed.{name}", **values)
-
-
-def exposure_section(report: Report) -> Section | None:
+@EXPOSED.content
+def exposure_section(report: Report) -> ShownSection | None:
     """Who is unique by which released columns, for whom a secret is certain, and which values few hold."""
     found = report.exposed
     if found is None or not found.people:
         return None
-    blocks: list[Block] = [Text(_m("lead")), Notes([*standing_alone(found), *_known_together(found)])]
+    blocks: list[Block] = [Text(EXPOSED.said("lead")), Notes([*standing_alone(found), *_known_together(found)])]
     blocks += _unique(found)
     blocks += _secrets(found.secrets)
     blocks += _rare(found.rare)
-    return Section("exposed", _m("title"), blocks)
+    return EXPOSED.shown(blocks)
 
 
 def standing_alone(found: ExposedPeople, *, brief: bool = False) -> list[Message]:
@@ -42,46 +54,49 @@ def standing_alone(found: ExposedPeople, *, brief: bool = False) -> list[Message
     said = []
     if found.k is not None:
         alone = {"who": found.told(found.by_quasi or 0), "number": found.by_quasi, "all": found.people}
-        said += [_m("by_quasi", **alone)] if found.by_quasi else [] if brief else [_m("k", k=found.k)]
+        said += (
+            [EXPOSED.said("by_quasi", **alone)] if found.by_quasi else [] if brief else [EXPOSED.said("k", k=found.k)]
+        )
     if found.refused:
         who = {"who": found.told(found.refused), "number": found.refused, "all": found.people}
         told = [by(one) for one in (*found.single, *found.pairs)[:3]]
         kind = "singled_out_by" if told else "singled_out"
-        said.append(_m(kind, **who, columns=list(found.unprotected), worst=told))
+        said.append(EXPOSED.said(kind, **who, columns=list(found.unprotected), worst=told))
     elif found.unprotected and not found.together and not brief:
-        said.append(_m("nobody", columns=list(found.unprotected)))
+        said.append(EXPOSED.said("nobody", columns=list(found.unprotected)))
     return said + [_accepted(found, one) for one in found.accepted]
 
 
 def _accepted(found: ExposedPeople, one: AcceptedColumns) -> Message:
     told = {"columns": list(one.columns), "because": one.because or "–"}
     if one.people is None:
-        return _m("may_be_unique", **told)
-    return _m("accepted", who=found.told(one.people), number=one.people, **told)
+        return EXPOSED.said("may_be_unique", **told)
+    return EXPOSED.said("accepted", who=found.told(one.people), number=one.people, **told)
 
 
-def last_look_section(report: Report) -> Section | None:
+@LOOK.content
+def last_look_section(report: Report) -> ShownSection | None:
     """What the last look before writing looked at, what it left out, and what was accepted, with the reason."""
     look, found = report.last_look, report.exposed
     accepted = () if found is None else found.accepted
     if look is None:
-        return Section("look", _m("look.accepted_title"), _accepted_grid(accepted)) if accepted else None
-    said = [_m("look.nobody" if not look.unique else "look.somebody", columns=look.columns, unique=look.unique)]
-    notes = [said[0] if look.columns else _m("look.nothing")]
-    notes += [_m("look.pseudonyms", columns=look.pseudonyms)] if look.pseudonyms else []
-    notes += [_m("look.unneeded", columns=columns) for columns in look.unneeded]
-    return Section("look", _m("look.title"), [Text(_m("look.lead")), Notes(notes), *_accepted_grid(accepted)])
+        return LOOK.shown(_accepted_grid(accepted), "accepted_title") if accepted else None
+    said = [LOOK.said("nobody" if not look.unique else "somebody", columns=look.columns, unique=look.unique)]
+    notes = [said[0] if look.columns else LOOK.said("nothing")]
+    notes += [LOOK.said("pseudonyms", columns=look.pseudonyms)] if look.pseudonyms else []
+    notes += [LOOK.said("unneeded", columns=columns) for columns in look.unneeded]
+    return LOOK.shown([Text(LOOK.said("lead")), Notes(notes), *_accepted_grid(accepted)])
 
 
 def _accepted_grid(accepted: Sequence[AcceptedColumns]) -> list[Block]:
     """The columns and the reason; how many are unique by them is for the owner."""
     counted = all(one.people is not None for one in accepted)
-    head = [_m("look.columns"), _m("look.because"), *([_m("unique")] if counted else [])]
+    head = [LOOK.said("columns"), LOOK.said("because"), *([EXPOSED.said("unique")] if counted else [])]
     rows = [
         [Cell(", ".join(one.columns)), Cell(one.because or "–"), *([Cell(count(one.people or 0))] if counted else [])]
         for one in accepted
     ]
-    return [Grid(head, rows, frozenset({2}) if counted else frozenset(), caption=_m("look.caption"))] if rows else []
+    return [Grid(head, rows, frozenset({2}) if counted else frozenset(), caption=LOOK.said("caption"))] if rows else []
 
 
 def _known_together(found: ExposedPeople) -> list[Message]:
@@ -89,19 +104,21 @@ def _known_together(found: ExposedPeople) -> list[Message]:
     if found.k is None or not found.with_quasi or not found.unprotected:
         return []
     return [
-        _m("with_quasi", who=found.told(found.with_quasi), number=found.with_quasi, columns=list(found.unprotected))
+        EXPOSED.said(
+            "with_quasi", who=found.told(found.with_quasi), number=found.with_quasi, columns=list(found.unprotected)
+        )
     ]
 
 
 def by(one: UniqueBy) -> Message:
     """Columns, and how many are unique by them."""
-    return _m("by", columns=" + ".join(one.columns), people=one.people)
+    return EXPOSED.said("by", columns=" + ".join(one.columns), people=one.people)
 
 
 def secrets_said(found: ExposedPeople) -> list[Message]:
     """Of each secret, for how many it is certain."""
     return [
-        _m(
+        EXPOSED.said(
             "certain" if one.certain else "not_certain",
             secret=one.sensitive,
             who=found.told(one.certain),
@@ -124,10 +141,10 @@ def _unique(found: ExposedPeople) -> list[Block]:
     if not rows:
         return []
     if len(found.unprotected) > 2:
-        whole = [Cell(_m("all_columns", number=len(found.unprotected))), Cell(count(found.together))]
+        whole = [Cell(EXPOSED.said("all_columns", number=len(found.unprotected))), Cell(count(found.together))]
         rows.append([*whole, Cell(percent(found.together / found.people))])
-    head = [_m("columns"), _m("unique"), _m("share")]
-    return [Grid(head, rows, frozenset({1, 2}), caption=_m("unique_caption"))]
+    head = [EXPOSED.said("columns"), EXPOSED.said("unique"), EXPOSED.said("share")]
+    return [Grid(head, rows, frozenset({1, 2}), caption=EXPOSED.said("unique_caption"))]
 
 
 def _secrets(secrets: Sequence[CertainSecrets]) -> list[Block]:
@@ -141,28 +158,29 @@ def _secrets(secrets: Sequence[CertainSecrets]) -> list[Block]:
         ]
         for one in secrets
     ]
-    head = [_m(f"secret.{name}") for name in ("column", "certain", "nearly", "largest", "everywhere")]
-    return [Grid(head, rows, frozenset({1, 2, 3, 4}), caption=_m("secret.caption"))] if rows else []
+    head = [EXPOSED.said(f"secret.{name}") for name in ("column", "certain", "nearly", "largest", "everywhere")]
+    return [Grid(head, rows, frozenset({1, 2, 3, 4}), caption=EXPOSED.said("secret.caption"))] if rows else []
 
 
 def _rare(rare: Sequence[RareValues]) -> list[Block]:
     rows = [
         [Cell(one.column), Cell(count(one.values)), Cell(count(one.records)), Cell(count(one.fewest))] for one in rare
     ]
-    head = [_m(f"rare.{name}") for name in ("column", "values", "records", "fewest")]
-    return [Grid(head, rows, frozenset({1, 2, 3}), caption=_m("rare.caption", k=rare[0].k))] if rows else []
+    head = [EXPOSED.said(f"rare.{name}") for name in ("column", "values", "records", "fewest")]
+    return [Grid(head, rows, frozenset({1, 2, 3}), caption=EXPOSED.said("rare.caption", k=rare[0].k))] if rows else []
 
 
 # Uniqueness section ---------------------------------------------------------------------------------------------------
 # The section about unique people: how many are unique in the population, and which few attributes make records unique.
 
 
-def uniqueness(report: Report) -> Section | None:
+@UNIQUENESS.content
+def uniqueness(report: Report) -> ShownSection | None:
     """Who is unique in the population, and which few attributes make records unique."""
     if report.uniqueness is None and report.special is None:
         return None
     blocks = [*_population(report.uniqueness), *_special(report.special)]
-    return Section("alone", Message("uniqueness.title"), blocks)
+    return UNIQUENESS.shown(blocks)
 
 
 def _population(found: Uniqueness | None) -> list[Block]:
@@ -170,33 +188,33 @@ def _population(found: Uniqueness | None) -> list[Block]:
     if found is None:
         return []
     if found.fraction >= 1:
-        return [Text(Message("uniqueness.whole_population", uniques=found.sample_uniques))]
+        return [Text(UNIQUENESS.said("whole_population", uniques=found.sample_uniques))]
     rows = [
         _estimate("release", Cell(count(found.sample_uniques))),
         _estimate("zayatz", Cell(number(found.zayatz))),
         _estimate("pitman", Cell(number(found.pitman))),
-        _estimate("chosen", Cell(number(found.decision), hint=Message(f"uniqueness.by.{found.decided_by}"))),
+        _estimate("chosen", Cell(number(found.decision), hint=UNIQUENESS.said(f"by.{found.decided_by}"))),
         _estimate("match", Cell(percent(found.intrusion))),
     ]
-    lead = Message("uniqueness.sample", fraction=found.fraction, population=found.population)
-    head = [Message("uniqueness.people"), Message("uniqueness.estimate")]
+    lead = UNIQUENESS.said("sample", fraction=found.fraction, population=found.population)
+    head = [UNIQUENESS.said("people"), UNIQUENESS.said("estimate")]
     return [Text(lead), Grid(head, rows, frozenset({1}))]
 
 
 def _estimate(name: str, value: Cell) -> list[Cell]:
-    said = Message("text.sentence", said=Message(f"uniqueness.{name}.meaning"))
-    return [Cell(Message(f"uniqueness.{name}.title"), hint=said), value]
+    said = Message("text.sentence", said=UNIQUENESS.said(f"{name}.meaning"))
+    return [Cell(UNIQUENESS.said(f"{name}.title"), hint=said), value]
 
 
 def _special(found: UniqueByFew | None) -> list[Block]:
     if found is None:
         return []
     rows = [
-        [Cell(Message(f"uniqueness.by_few.{name}")), Cell(count(found.before[size])), Cell(count(found.sizes[size]))]
+        [Cell(UNIQUENESS.said(f"by_few.{name}")), Cell(count(found.before[size])), Cell(count(found.sizes[size]))]
         for name, size in (("one", "1"), ("two", "2"))
     ]
     rows += [[Cell(name), Cell(""), Cell(count(held))] for name, held in found.sets.items()]
-    head = [Message(f"uniqueness.by_few.{name}") for name in ("head", "before", "after")]
-    grid = Grid(head, rows, frozenset({1, 2}), caption=Message("uniqueness.by_few.caption"))
+    head = [UNIQUENESS.said(f"by_few.{name}") for name in ("head", "before", "after")]
+    grid = Grid(head, rows, frozenset({1, 2}), caption=UNIQUENESS.said("by_few.caption"))
     drawn = max(found.drawn, found.drawn_before)
-    return [grid, Text(Message("uniqueness.by_few.drawn", drawn=drawn, error=found.error))] if drawn else [grid]
+    return [grid, Text(UNIQUENESS.said("by_few.drawn", drawn=drawn, error=found.error))] if drawn else [grid]

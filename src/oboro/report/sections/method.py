@@ -9,35 +9,33 @@ from typing import TYPE_CHECKING, Any
 from oboro.report import charts
 from oboro.report.chosen_levels import lost
 from oboro.report.facts import trait
-from oboro.report.page import Block, Cell, FactList, Grid, Notes, Picture, Pictures, Section, Text
+from oboro.report.page import Block, Cell, FactList, Grid, Notes, Picture, Pictures, ShownSection, Text
+from oboro.report.sections.base import Section
 from oboro.text import Message, Words, count, few, known, number
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["in_words", "solutions", "steps"]
+__all__ = ["SOLUTION", "STEPS", "in_words", "solutions", "steps"]
+
+
+SOLUTION = Section("solution")
+STEPS = Section("steps")
 
 
 SEARCHED = {"levels", "lattice", "loss"}  # facts of a step that looked for the best levels
 
 
-def _m(name: str, /, **values: Any) -> Message:
-    return Message(f"section.solution.{name}", **values)
-
-
-def _s(name: str, /, **values: Any) -> Message:
-    return Message(f"section.steps.{name}", **values)
-
-
 # Why this solution ----------------------------------------------------------------------------------------------------
 
 
-def solutions(report: Report) -> Section | None:
+@SOLUTION.content
+def solutions(report: Report) -> ShownSection | None:
     """Why these levels: the chosen node of the lattice and the ones that came next. Local recoding chooses no single node."""
     tried = [step["facts"] for step in report.steps if step["facts"].keys() >= SEARCHED]
     searched = [facts for facts in tried if facts.get("recoding") != "local"]
     blocks = [block for facts in searched for block in _solution(facts)]
-    return Section("solution", _m("title"), blocks) if blocks else None
+    return SOLUTION.shown(blocks) if blocks else None
 
 
 def _solution(facts: Mapping[str, Any]) -> list[Block]:
@@ -54,8 +52,8 @@ def _searched(facts: Mapping[str, Any]) -> list[Block]:
     lattice = facts["lattice"]
     ways = {name: lattice.get(name) for name in ("evaluated", "tagged", "skipped")}
     ways["minimal"] = len(facts.get("minimal") or ())
-    told = [_m(name, nodes=nodes) for name, nodes in ways.items() if nodes]
-    return [Text(_m("lead", nodes=lattice["nodes"])), Notes(told)]
+    told = [SOLUTION.said(name, nodes=nodes) for name, nodes in ways.items() if nodes]
+    return [Text(SOLUTION.said("lead", nodes=lattice["nodes"])), Notes(told)]
 
 
 def _lattice(nodes: Sequence[Mapping[str, Any]]) -> list[Block]:
@@ -66,7 +64,7 @@ def _lattice(nodes: Sequence[Mapping[str, Any]]) -> list[Block]:
     ]
     if len(points) < 2:
         return []
-    picture = Picture(_m("picture"), partial(charts.lattice, points), note=_m("picture_note"))
+    picture = Picture(SOLUTION.said("picture"), partial(charts.lattice, points), note=SOLUTION.said("picture_note"))
     return [Pictures([picture], legend=False)]
 
 
@@ -77,16 +75,16 @@ def _levels(facts: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Gri
         [Cell(name), *(_level(node["levels"][place], top["of"]) for node in nodes)]
         for place, (name, top) in enumerate(facts["levels"].items())
     ]
-    gone = _m("suppressed_people" if "people" in facts["suppressed"] else "suppressed_rows")
+    gone = SOLUTION.said("suppressed_people" if "people" in facts["suppressed"] else "suppressed_rows")
     rows.append([Cell(gone), *(Cell(count(node["suppressed"])) for node in nodes)])
-    named = _m("loss") if loss == "loss" else _m("loss_named", name=lost(loss))
+    named = SOLUTION.said("loss") if loss == "loss" else SOLUTION.said("loss_named", name=lost(loss))
     rows.append([Cell(named), *(Cell(number(node["loss"])) for node in nodes)])
-    ranks = [_m("rank", rank=rank) for rank in range(2, len(nodes) + 1)]
-    return Grid([_m("level_of"), _m("chosen"), *ranks], rows)
+    ranks = [SOLUTION.said("rank", rank=rank) for rank in range(2, len(nodes) + 1)]
+    return Grid([SOLUTION.said("level_of"), SOLUTION.said("chosen"), *ranks], rows)
 
 
 def _level(level: int, top: int) -> Cell:
-    return Cell(_m("level", level=level, top=top), meter=level / top if top else 0.0)
+    return Cell(SOLUTION.said("level", level=level, top=top), meter=level / top if top else 0.0)
 
 
 # What was done --------------------------------------------------------------------------------------------------------
@@ -95,33 +93,39 @@ SAID_ELSEWHERE = ("lattice", "loss", "minimal", "runners_up", "levels", "again")
 NOT_TOLD = ("changed", "stopped")  # with the cells that the step changed, and before everything else
 
 
-def steps(report: Report) -> Section | None:
+@STEPS.content
+def steps(report: Report) -> ShownSection | None:
     """What each step said it would do, and what it did."""
     if not report.steps:
         return None
     if report.public:
         rows = [[Cell(step["name"]), Cell(trait(step, "iso") or "–")] for step in report.steps]
-        return Section("steps", _s("title_public"), [Grid([_s("step"), _s("iso")], rows)])
+        return STEPS.shown([Grid([STEPS.said("step"), STEPS.said("iso")], rows)], "title_public")
     blocks = [
         FactList(
-            [*_changed(step), *_told(step["facts"]), (_s("time"), f"{step.get('seconds', 0.0):.2f} s")],
+            [*_changed(step), *_told(step["facts"]), (STEPS.said("time"), f"{step.get('seconds', 0.0):.2f} s")],
             title=f"{position}. {step['name']}",
             lead=step.get("plan", ""),
         )
         for position, step in enumerate(report.steps, 1)
     ]
-    return Section("steps", _s("title"), blocks)
+    return STEPS.shown(blocks)
 
 
 def _changed(step: Mapping[str, Any]) -> list[tuple[Words, Words]]:
     """Rows and cells that the step changed."""
     out: list[tuple[Words, Words]] = []
     if "rows_before" in step:
-        out.append((_s("rows"), _s("in_out", before=step["rows_before"], after=step["rows_after"])))
+        out.append((STEPS.said("rows"), STEPS.said("in_out", before=step["rows_before"], after=step["rows_after"])))
     if step.get("changed") is not None:
         cells = sum(step["changed"].values())
         named = few([f"{name} {count(cells)}" for name, cells in step["changed"].items()], 400)
-        out.append((_s("cells_changed"), _s("cells_by_column", cells=cells, columns=named) if named else count(cells)))
+        out.append(
+            (
+                STEPS.said("cells_changed"),
+                STEPS.said("cells_by_column", cells=cells, columns=named) if named else count(cells),
+            )
+        )
     return out
 
 
@@ -140,19 +144,19 @@ def _fact(key: str, value: Any) -> Words:
     if key == "suppressed" and isinstance(value, Mapping) and "records" in value:
         for said in ("suppressed_people", "suppressed"):
             if f"limit{said.removeprefix('suppressed')}" in value:
-                return _s(said, **value)
+                return STEPS.said(said, **value)
     return in_words(value)
 
 
 def in_words(value: Any, most: int = 12) -> Words:
     """A fact in words, whatever its shape; names of columns stay as they are."""
     if isinstance(value, Mapping):
-        parts = [_s("named", name=key, value=in_words(inner)) for key, inner in list(value.items())[:most]]
+        parts = [STEPS.said("named", name=key, value=in_words(inner)) for key, inner in list(value.items())[:most]]
         return _listed("remarks", parts, len(value) - most)
     if isinstance(value, list):
         return _listed("list", [in_words(inner) for inner in value[:most]], len(value) - most)
     if isinstance(value, bool):
-        return _s("yes" if value else "no")
+        return STEPS.said("yes" if value else "no")
     if isinstance(value, int):
         return count(value)
     if isinstance(value, Message):
@@ -162,6 +166,6 @@ def in_words(value: Any, most: int = 12) -> Words:
 
 def _listed(kind: str, parts: Sequence[Words], more: int) -> Message:
     if not parts:
-        return _s("none")
+        return STEPS.said("none")
     said = Message(f"text.{kind}", said=parts)
-    return Message("text.sentences", said=[said, _s("more", more=more)]) if more > 0 else said
+    return Message("text.sentences", said=[said, STEPS.said("more", more=more)]) if more > 0 else said

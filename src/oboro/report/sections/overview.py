@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.attacks.base import ATTACKS
 from oboro.report.facts import trait
-from oboro.report.page import Answer, Answers, Card, Cards, Section, Tone
+from oboro.report.page import Answer, Answers, Card, Cards, ShownSection, Tone
 from oboro.report.sections.attacks import beaten, too_few
+from oboro.report.sections.base import Section
 from oboro.report.sections.exposure import standing_alone
 from oboro.text import Message, Words, count, percent
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from oboro.report.facts import Checklist
     from oboro.report.report import Report
 
-__all__ = ["Banner", "banner", "by_construction", "glance", "headline", "secrets_told", "short_answers"]
+__all__ = ["GLANCE", "Banner", "banner", "by_construction", "glance", "headline", "secrets_told", "short_answers"]
+
+
+GLANCE = Section("glance", brief=True)
 
 
 # Banner ---------------------------------------------------------------------------------------------------------------
@@ -267,26 +271,23 @@ def _listed(kind: str, points: Sequence[tuple[Checklist, int]]) -> Message:
 # The first section: short answers, and the figures that matter most.
 
 
-def _m(name: str, /, **values: Any) -> Message:
-    return Message(f"section.glance.{name}", **values)
-
-
-def glance(report: Report) -> Section:
+@GLANCE.content
+def glance(report: Report) -> ShownSection:
     """Short answers, and the figures that matter most."""
     table = report.table
     share = table.rows_suppressed / table.rows_after if table.rows_after else None
     cards = [
         _released(report, "rows_released", table.rows_after, table.rows_before),
-        Card(_m("rows_suppressed"), count(table.rows_suppressed), _m("of_release", share=share)),
+        Card(GLANCE.said("rows_suppressed"), count(table.rows_suppressed), GLANCE.said("of_release", share=share)),
         _released(report, "columns_released", table.columns_after, table.columns_before),
         *_risk_cards(report),
     ]
-    return Section("glance", _m("title"), [short_answers(report), Cards(cards)])
+    return GLANCE.shown([short_answers(report), Cards(cards)])
 
 
 def _released(report: Report, label: str, released: int, whole: int) -> Card:
-    note: Words = "" if report.public else _m("of", whole=whole)
-    return Card(_m(label), count(released), note)
+    note: Words = "" if report.public else GLANCE.said("of", whole=whole)
+    return Card(GLANCE.said(label), count(released), note)
 
 
 def _risk_cards(report: Report) -> list[Card]:
@@ -294,11 +295,14 @@ def _risk_cards(report: Report) -> list[Card]:
     if report.risk is None:
         return []
     if report.least_candidates is not None:
-        note = _m("matches_are" if report.stream else "candidates_are")
-        return [Card(_m("candidates"), count(report.least_candidates), note)]
+        note = GLANCE.said("matches_are" if report.stream else "candidates_are")
+        return [Card(GLANCE.said("candidates"), count(report.least_candidates), note)]
     if not report.risk_applies:
         found = [one for one in report.attacks if ATTACKS.kind(one).figure and one.found.tried]
-        return [Card(_m("linked"), percent(one.found.share), _m("by_chance", share=one.control.share)) for one in found]
+        return [
+            Card(GLANCE.said("linked"), percent(one.found.share), GLANCE.said("by_chance", share=one.control.share))
+            for one in found
+        ]
     card = partial(_class_card, report)
     return [
         card("unique_rows", "uniques", count),
@@ -309,5 +313,5 @@ def _risk_cards(report: Report) -> list[Card]:
 
 def _class_card(report: Report, label: str, figure: str, show: Callable[[Any], str]) -> Card:
     now, before = report.risk or {}, report.risk_before
-    note: Words = _m("before", value=show(before[figure])) if before else ""
-    return Card(_m(label), show(now[figure]), note)
+    note: Words = GLANCE.said("before", value=show(before[figure])) if before else ""
+    return Card(GLANCE.said(label), show(now[figure]), note)

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.report import charts
 from oboro.report.distributions import Bar
-from oboro.report.page import Block, Cell, Grid, Picture, Pictures, Section, Text
+from oboro.report.page import Block, Cell, Grid, Picture, Pictures, ShownSection, Text
 from oboro.report.sections.attacks import linking
+from oboro.report.sections.base import Section
 from oboro.text import Message, count, percent
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["reidentification_risk"]
+__all__ = ["RISK", "reidentification_risk"]
 
 
-def _m(name: str, /, **values: Any) -> Message:
-    return Message(f"section.risk.{name}", **values)
+RISK = Section("risk")
 
 
-def reidentification_risk(report: Report) -> Section | None:
+@RISK.content
+def reidentification_risk(report: Report) -> ShownSection | None:
     """By the sizes of classes; where those say nothing, by what does."""
     if report.risk is None:
         return None
@@ -31,15 +32,15 @@ def reidentification_risk(report: Report) -> Section | None:
     elif report.risk_applies:
         blocks = _class_risks(report, report.risk)
     else:
-        blocks = [Text(_m("randomized", quasi=report.randomized)), *linking(report)]
-    return Section("risk", _m("title"), blocks)
+        blocks = [Text(RISK.said("randomized", quasi=report.randomized)), *linking(report)]
+    return RISK.shown(blocks)
 
 
 def _candidates(report: Report, least: int) -> list[Block]:
-    hint = _m("matches_are" if report.stream else "candidates_are")
-    row = [Cell(_m("candidates"), hint=hint), Cell(count(least))]
-    grid = Grid([_m("risk"), _m("value")], [row], frozenset({1}))
-    return [Text(_m("no_classes", quasi=report.quasi)), grid]
+    hint = RISK.said("matches_are" if report.stream else "candidates_are")
+    row = [Cell(RISK.said("candidates"), hint=hint), Cell(count(least))]
+    grid = Grid([RISK.said("risk"), RISK.said("value")], [row], frozenset({1}))
+    return [Text(RISK.said("no_classes", quasi=report.quasi)), grid]
 
 
 def _class_risks(report: Report, now: Mapping[str, Any]) -> list[Block]:
@@ -52,11 +53,11 @@ def _class_risks(report: Report, now: Mapping[str, Any]) -> list[Block]:
         ]
         for one in report.risk_measures
     ]
-    unique = Cell(_m("unique_rows"), hint=_m("unique_rows_are"))
+    unique = Cell(RISK.said("unique_rows"), hint=RISK.said("unique_rows_are"))
     rows.append([unique, *_was(before, "uniques", count), Cell(count(now["uniques"]))])
-    head = [_m("risk"), *([_m("before")] if before else []), _m("after")]
+    head = [RISK.said("risk"), *([RISK.said("before")] if before else []), RISK.said("after")]
     grid = Grid(head, rows, frozenset({1, 2}))
-    return [Text(_m("measured", quasi=report.quasi)), *_class_sizes(before, now), grid]
+    return [Text(RISK.said("measured", quasi=report.quasi)), *_class_sizes(before, now), grid]
 
 
 def _was(before: Mapping[str, Any] | None, name: str, show: Callable[[Any], str]) -> list[Cell]:
@@ -68,7 +69,7 @@ def _class_sizes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> li
         return []
     bars = _bars(before or {"sizes": []}, now)
     wide, narrow = (partial(charts.class_sizes, bars, width) for width in (2 * charts.WIDTH, charts.WIDTH))
-    picture = Picture(_m("class_sizes"), wide, note=_m("class_sizes_note"), narrow=narrow)
+    picture = Picture(RISK.said("class_sizes"), wide, note=RISK.said("class_sizes_note"), narrow=narrow)
     return [Pictures([picture], legend=before is not None)]
 
 

@@ -7,13 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oboro.report import charts
-from oboro.report.page import Block, Cell, Grid, Picture, Pictures, Section, Text
-from oboro.text import Message, number
+from oboro.report.page import Block, Cell, Grid, Picture, Pictures, ShownSection, Text
+from oboro.report.sections.base import Section
+from oboro.text import number
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["stream_timeline"]
+__all__ = ["STREAM", "stream_timeline"]
+
+
+STREAM = Section("stream")
 
 
 TIMELINES = ("records_per_second", "latency_p99", "suppressed_cells", "loss")
@@ -36,24 +40,23 @@ AT_THE_END = (
 )
 
 
-def _m(name: str) -> Message:
-    return Message(f"section.stream.{name}")
-
-
-def stream_timeline(report: Report) -> Section | None:
+@STREAM.content
+def stream_timeline(report: Report) -> ShownSection | None:
     """How a stream went over time."""
     if not report.stream:
         return None
     moments = [{**one, **_latency(one)} for one in report.stream]
     drawn = [name for name in TIMELINES if len(moments) > 1 and all({name, "seconds"} <= one.keys() for one in moments)]
     pictures = [_picture(name, moments) for name in drawn]
-    shown: Block = Pictures(pictures, legend=False) if pictures else Text(_m("one_moment"))
+    shown: Block = Pictures(pictures, legend=False) if pictures else Text(STREAM.said("one_moment"))
     last = moments[-1]
     rows = [
-        [Cell(_m(f"figures.{name}")), Cell(number(last[name]))] for name in AT_THE_END if last.get(name) is not None
+        [Cell(STREAM.said(f"figures.{name}")), Cell(number(last[name]))]
+        for name in AT_THE_END
+        if last.get(name) is not None
     ]
-    table = Grid([_m("at_the_end"), _m("value")], rows, frozenset({1}))
-    return Section("stream", _m("title"), [Text(_m("lead")), shown, table])
+    table = Grid([STREAM.said("at_the_end"), STREAM.said("value")], rows, frozenset({1}))
+    return STREAM.shown([Text(STREAM.said("lead")), shown, table])
 
 
 def _latency(moment: Mapping[str, Any]) -> dict[str, float]:
@@ -62,4 +65,4 @@ def _latency(moment: Mapping[str, Any]) -> dict[str, float]:
 
 def _picture(name: str, moments: list[dict[str, Any]]) -> Picture:
     points = [{"seconds": one["seconds"], "value": one[name]} for one in moments]
-    return Picture(_m(f"figures.{name}"), partial(charts.timeline, points))
+    return Picture(STREAM.said(f"figures.{name}"), partial(charts.timeline, points))

@@ -13,13 +13,19 @@ from oboro.measures.base import Measure
 from oboro.measures.statistics import differences
 from oboro.report import charts
 from oboro.report.facts import PairFacts
-from oboro.report.page import Block, Cell, Grid, Notes, Picture, Pictures, Section, Text
+from oboro.report.page import Block, Cell, Grid, Notes, Picture, Pictures, ShownSection, Text
+from oboro.report.sections.base import Section
 from oboro.text import Message, number, percent
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["associations", "losses", "statistics"]
+__all__ = ["ASSOCIATIONS", "LOSSES", "STATISTICS", "associations", "losses", "statistics"]
+
+
+ASSOCIATIONS = Section("pairs", "association")
+LOSSES = Section("loss", "utility.loss")
+STATISTICS = Section("statistics", "utility.statistics")
 
 
 # Associations section -------------------------------------------------------------------------------------------------
@@ -30,20 +36,21 @@ SHOWN = 10  # pairs
 LEAST = 0.0005  # a smaller change is none
 
 
-def associations(report: Report) -> Section | None:
+@ASSOCIATIONS.content
+def associations(report: Report) -> ShownSection | None:
     """How strongly columns are associated, before and after."""
     found = report.pairs
     if found is None:
         return None
     sides = (("before", found.before), ("after", found.after))
     pictures = [
-        Picture(Message(f"association.{name}"), partial(charts.heat, found.columns, matrix)) for name, matrix in sides
+        Picture(ASSOCIATIONS.said(f"{name}"), partial(charts.heat, found.columns, matrix)) for name, matrix in sides
     ]
-    blocks: list[Block] = [Text(Message("association.lead"))]
+    blocks: list[Block] = [Text(ASSOCIATIONS.said("lead"))]
     if found.sampled:
-        blocks.append(Text(Message("association.sampled", rows=found.sampled, error=found.error)))
+        blocks.append(Text(ASSOCIATIONS.said("sampled", rows=found.sampled, error=found.error)))
     blocks += [Pictures(pictures, legend=False), _changed(report, found)]
-    return Section("pairs", Message("association.title"), blocks)
+    return ASSOCIATIONS.shown(blocks)
 
 
 def _changed(report: Report, found: PairFacts) -> Block:
@@ -53,7 +60,7 @@ def _changed(report: Report, found: PairFacts) -> Block:
     gaps = {(i, j): float(moved[i, j]) for i, j in pairs}
     most = [pair for pair in sorted(pairs, key=lambda pair: -gaps[pair])[:SHOWN] if gaps[pair] >= LEAST]
     if not most:
-        return Text(Message("association.unchanged"))
+        return Text(ASSOCIATIONS.said("unchanged"))
     names = {(i, j): f"{found.columns[j]} × {found.columns[i]}" for i, j in most}
     measured = [one for one in report.utility if one.name == "correlation_difference"]
     linear = {one.column: one.value for one in measured if one.column in names.values()}
@@ -69,15 +76,15 @@ def _changed(report: Report, found: PairFacts) -> Block:
         for i, j in most
     ]
     told = ("pair", "before", "after", *(("lost",) if some_lost else ()), "difference")
-    head = [Message(f"association.{name}") for name in told]
+    head = [ASSOCIATIONS.said(f"{name}") for name in told]
     head += [Message("measure.correlation_difference.title")] if linear else []
-    return Grid(head, rows, frozenset(range(1, len(head))), caption=Message("association.most_changed"))
+    return Grid(head, rows, frozenset(range(1, len(head))), caption=ASSOCIATIONS.said("most_changed"))
 
 
 # Utility section ------------------------------------------------------------------------------------------------------
 
 
-STATISTICS = (
+OF_STATISTICS = (
     "lost_values",
     "total_variation",
     "kolmogorov_smirnov",
@@ -94,21 +101,23 @@ LEARNED = ("learned_from_released", "learned_from_original")
 MEASURE, VALUE, COLUMN = (Message(f"utility.{name}") for name in ("measure", "value", "column"))
 
 
-def losses(report: Report) -> Section | None:
+@LOSSES.content
+def losses(report: Report) -> ShownSection | None:
     """What generalization and suppression took away, over the table and column by column."""
-    mine = [one for one in report.utility if one.name not in (*STATISTICS, *LEARNED)]
-    blocks = [*_whole(mine), *_by_column(mine, Message("utility.loss.by_column"))]
-    return Section("loss", Message("utility.loss.title"), blocks) if mine else None
+    mine = [one for one in report.utility if one.name not in (*OF_STATISTICS, *LEARNED)]
+    blocks = [*_whole(mine), *_by_column(mine, LOSSES.said("by_column"))]
+    return LOSSES.shown(blocks) if mine else None
 
 
-def statistics(report: Report) -> Section | None:
+@STATISTICS.content
+def statistics(report: Report) -> ShownSection | None:
     """What somebody who works with the release would notice."""
-    mine = [one for one in report.utility if one.name in STATISTICS]
+    mine = [one for one in report.utility if one.name in OF_STATISTICS]
     if not mine:
         return None
-    lead, caption = Message("utility.statistics.lead"), Message("utility.statistics.by_column")
+    lead, caption = STATISTICS.said("lead"), STATISTICS.said("by_column")
     blocks = [Text(lead), *_whole(mine), *_by_column(mine, caption), *_learned(report)]
-    return Section("statistics", Message("utility.statistics.title"), blocks)
+    return STATISTICS.shown(blocks)
 
 
 def _whole(measures: Sequence[Measure]) -> list[Block]:
@@ -180,5 +189,5 @@ def _learned(report: Report) -> list[Block]:
     if not mine:
         return []
     rows = [[Cell(_title(one.name), hint=_explained(one)), Cell(_value(one))] for one in mine]
-    caption = Message("utility.statistics.learned", column=mine[0].column)
+    caption = STATISTICS.said("learned", column=mine[0].column)
     return [Grid([MEASURE, VALUE], rows, frozenset({1}), caption=caption)]
