@@ -75,8 +75,8 @@ def imported(paths: Iterable[Path]) -> set[str]:
 
 
 def _brought(node: ast.AST) -> str | None:
-    """The module that a call of `bring` names."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "bring":
+    """The module that a call of `bring` or `lazy_module` names."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("bring", "lazy_module"):
         (name,) = node.args
         return str(name.value) if isinstance(name, ast.Constant) else None
     return None

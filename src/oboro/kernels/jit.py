@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from oboro._lazy import lazy_module
 from oboro.errors import UsageError
 from oboro.system.process import is_trusted_folder, make_private, why_not_trusted
 from oboro.text import Message
@@ -40,6 +41,8 @@ __all__ = [
     "tell_when_cold",
 ]
 
+
+compiling = lazy_module("oboro.kernels.compiling")  # imports numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,10 +100,8 @@ class Kernel:
     @cached_property
     def compiled(self) -> Any:
         """The loop as machine code."""
-        from oboro.kernels.compiling import compiled
-
         _say_if_cold()
-        return compiled(self, **self.how)
+        return compiling.compiled(self, **self.how)
 
     @property
     def py_func(self) -> Callable[..., Any]:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.folding import FOLDS, folded
-from oboro.data.grouping import ClassCounts, Groups, Pair, class_counts, clean, pair_counts
+from oboro.data.grouping import ClassCounts, Groups, Pair, PeopleCounts, class_counts, clean, pair_counts
 from oboro.data.parameters import names_shown
 from oboro.data.units import people_per_group
 from oboro.errors import ColumnError, UsageError
@@ -21,9 +20,6 @@ from oboro.hierarchies.labels import is_star
 from oboro.kernels import grouping
 from oboro.text import Message
 from oboro.verifier.classes import NEARLY, Classes, secret_spread
-
-if TYPE_CHECKING:
-    from oboro.data.grouping import PeopleCounts
 
 __all__ = [
     "PAIRED",
@@ -217,9 +213,7 @@ class Counted:
 
 
 def counts_people(person: Column) -> PeopleCounts:
-    """Counts people instead of records; loaded only where it is asked for."""
-    from oboro.data.grouping import PeopleCounts
-
+    """Count people instead of records."""
     return PeopleCounts(person)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro._lazy import bring
+from oboro._lazy import bring, lazy_module
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.parameters import names_shown
@@ -26,6 +26,9 @@ from oboro.hierarchies.recoding import RecodedColumn
 from oboro.kernels.jit import little_work
 from oboro.measures.base import Measure, mean_error
 from oboro.text import Message
+
+kernels = lazy_module("oboro.measures.kernels")
+threadpoolctl = lazy_module("threadpoolctl")
 
 __all__ = [
     "FEW_CELLS",
@@ -50,9 +53,7 @@ def few_threads(rows: int, most: int = 50_000) -> Any:
     On small matrices threads wait for each other: a density ratio of 2,000 records took 1.4 s with two threads on a busy
     machine and 0.3 s with one.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    return threadpool_limits(1 if rows < most else None)
+    return threadpoolctl.threadpool_limits(1 if rows < most else None)
 
 
 # Boosted trees --------------------------------------------------------------------------------------------------------
@@ -132,8 +133,6 @@ def _trained(bins: np.ndarray, truth: np.ndarray, asked: np.ndarray, categorical
 
 def _trained_compiled(bins: np.ndarray, truth: np.ndarray, asked: np.ndarray, categorical: np.ndarray) -> np.ndarray:
     """`_trained` by compiled loops, with more bins."""
-    from oboro.measures import kernels
-
     start = float(np.log(truth.mean() / (1 - truth.mean())))
     score, guess = np.full(len(truth), start), np.full(len(asked), start)
     columns, left = np.empty((1 << DEPTH) - 1, dtype=np.int64), np.empty(((1 << DEPTH) - 1, MANY_BINS), dtype=bool)

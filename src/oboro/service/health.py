@@ -192,8 +192,8 @@ def _answers(watch: Watch, token: bytes | None) -> type[BaseHTTPRequestHandler]:
 def metrics_page(watch: Watch) -> Callable[[], bytes]:
     """Return a function that writes the page for Prometheus."""
     try:
-        from prometheus_client import CollectorRegistry, Histogram, generate_latest
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+        from prometheus_client import CollectorRegistry, Histogram, generate_latest  # noqa: PLC0415  (an extra)
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric  # noqa: PLC0415
     except ImportError:
         raise UsageError(Message("error_service.prometheus")) from None
 

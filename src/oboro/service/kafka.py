@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka import Message as KafkaMessage
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
 from oboro.service.base import BrokerAddress, KeyFields
@@ -108,8 +109,6 @@ class KafkaLink:
 
     def make(self, settings: Mapping[str, str]) -> None:
         """A topic of one partition, where there is none; raises `UsageError` where this user may not make it."""
-        from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
-
         admin = AdminClient(self.settings())
         try:
             found = admin.list_topics(self.topic, timeout=ANSWER).topics[self.topic]

@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from oboro._lazy import lazy_module
 from oboro.errors import InputError, UsageError
 from oboro.recipe.stream import StreamOptions, anonymizer, cautions_of_stream, pseudonyms
 from oboro.service.base import broker_of, open_place
@@ -23,6 +24,8 @@ from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
+
+recipes = lazy_module("oboro.recipe.recipe")
 
 __all__ = ["check_service", "make_service", "run_service", "served", "service_sink", "service_source"]
 
@@ -135,8 +138,6 @@ def _lease(target: str, seconds: float) -> Any:
 
 def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en") -> dict[str, Any]:
     """Run until the input ends or somebody asks to stop; its counts. Its log goes to standard error."""
-    from oboro.recipe.recipe import Recipe
-
     stop = StopRequest()
     watch = Watch(to_stderr(lang, settings.log == "json"))
     logging.getLogger().addHandler(
@@ -149,7 +150,7 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
         watch.live_within = settings.live_within
         if settings.listen is not None:
             opened.enter_context(health_page(settings.listen, watch, *listen_secrets()))
-        recipe = Recipe.load(settings.recipe)
+        recipe = recipes.Recipe.load(settings.recipe)
         service = make_service(recipe, settings, dry=dry, lang=lang, watch=watch, stop=stop)
         for said in cautions_of_stream(recipe, settings.decide):
             watch.say(said, "warning")
@@ -167,9 +168,7 @@ def _record(form: BodyForm, body: bytes) -> dict[str, Any] | None:
 
 def check_service(settings: ServiceSettings) -> list[Message]:
     """Try the recipe on a sample of the input and reach the output; what was found. Nothing is published or confirmed."""
-    from oboro.recipe.recipe import Recipe
-
-    recipe = Recipe.load(settings.recipe)
+    recipe = recipes.Recipe.load(settings.recipe)
     service, settings = make_service(recipe, settings), settings.placed()
     with ExitStack() as opened:
         opened.callback(service.stop.close)

@@ -21,18 +21,22 @@ from datetime import date, time
 from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, ClassVar, Literal, Protocol
 from uuid import UUID
 
 import msgspec
 import numpy as np
 
+from oboro._lazy import lazy_module
 from oboro.data.parameters import named_by_place
 from oboro.errors import FileError, InputError, UsageError
 from oboro.notations.formulas import guarded_text
 from oboro.notations.kinds import is_missing
 from oboro.text import Message, Raw
 from oboro.text.language import os_reason
+
+fastavro = lazy_module("fastavro")
 
 __all__ = [
     "DELIMITERS",
@@ -586,8 +590,6 @@ SIZE = 32  # hexadecimal digits of an id that is made here: 128 bits
 
 def new_key() -> str:
     """Make a key for the ids of one stream. It stays in the state."""
-    from secrets import token_hex
-
     return token_hex(32)
 
 
@@ -834,9 +836,6 @@ class AvroBody:
     json: ClassVar[bool] = False
 
     def __init__(self, schema: Path | None, fields: Sequence[str]) -> None:
-        import fastavro
-
-        self._avro = fastavro
         if schema is None and not fields:
             raise UsageError(Message("error_service.avro_schema"))
         released = [{"name": name, "type": CELL} for name in fields]
@@ -848,7 +847,7 @@ class AvroBody:
         """The record."""
         data = io.BytesIO(body)
         try:
-            found = self._avro.schemaless_reader(data, self._reader, None)
+            found = fastavro.schemaless_reader(data, self._reader, None)
         except Exception:  # the reader raises whatever strange bytes make it raise
             raise BadRecord("not_avro") from None
         if not isinstance(found, dict) or data.read(1):
@@ -858,7 +857,7 @@ class AvroBody:
     def encode(self, record: Mapping[str, Any]) -> bytes:
         """A released record. What is no simple value is written as in JSON, as text."""
         data = io.BytesIO()
-        self._avro.schemaless_writer(data, self._writer, {name: _cell(value) for name, value in record.items()})
+        fastavro.schemaless_writer(data, self._writer, {name: _cell(value) for name, value in record.items()})
         return data.getvalue()
 
     def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:

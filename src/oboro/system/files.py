@@ -137,7 +137,7 @@ def take(descriptor: int, shared: bool = False) -> None:
     if LOCKS_LET_READ:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     else:
-        import msvcrt
+        import msvcrt  # noqa: PLC0415  (Windows alone has it)
 
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
@@ -157,7 +157,7 @@ DRAFT = re.compile(r"\..+\.oboro-([0-9a-f]{8})-[0-9a-f]{8}\.part", re.DOTALL)
 
 
 def _to_log(said: Message) -> None:
-    import logging
+    import logging  # noqa: PLC0415  (rare: streams and jobs log nothing else)
 
     logging.getLogger("oboro").info(str(said))
 
@@ -211,8 +211,6 @@ def remove(draft: Path) -> bool:
     try:
         draft.unlink()
     except OSError:
-        import shutil
-
         shutil.rmtree(draft, ignore_errors=True)
     return not os.path.lexists(draft)
 
@@ -236,7 +234,7 @@ def machine() -> str:
     try:
         running = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     except OSError:
-        import platform
+        import platform  # noqa: PLC0415  (Linux needs none)
 
         running = platform.node().encode()
     return blake2b(running, digest_size=4).hexdigest()
@@ -603,8 +601,6 @@ class Uncached(io.RawIOBase):
         """Go past the cache from now on, or not; it is no error where that is not possible."""
         if direct == self.direct or not hasattr(os, "O_DIRECT") or (direct and self.written % SECTOR):
             return
-        import fcntl
-
         flags = fcntl.fcntl(self.descriptor, fcntl.F_GETFL)
         try:
             fcntl.fcntl(self.descriptor, fcntl.F_SETFL, flags | os.O_DIRECT if direct else flags & ~os.O_DIRECT)

@@ -93,7 +93,7 @@ def in_every_child(act: Callable[[], object]) -> None:
 def peak_megabytes() -> float | None:
     """The most memory that this process has had so far; None on Windows, which is not asked."""
     try:
-        import resource
+        import resource  # noqa: PLC0415  (Windows has none)
     except ImportError:
         return None
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10

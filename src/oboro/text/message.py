@@ -226,7 +226,7 @@ class Message:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """As a field of a model: itself in Python, its plain data in JSON."""
-        from pydantic_core import core_schema
+        from pydantic_core import core_schema  # noqa: PLC0415  (pydantic asks, so it is there; `oboro --help` loads none of it)
 
         shape = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
         written = core_schema.plain_serializer_function_ser_schema(cls.as_dict, return_schema=shape, when_used="json")

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from oboro._lazy import lazy_module
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.grouping import Groups, Tally, clean, tally
@@ -19,6 +20,8 @@ from oboro.errors import ColumnError
 from oboro.kernels import grouping
 from oboro.text import Message
 from oboro.verifier import kernels
+
+series = lazy_module("oboro.verifier.series")  # it imports this module
 
 __all__ = ["NEARLY", "Classes", "SecretSpread", "class_sizes", "secret_spread"]
 
@@ -77,9 +80,8 @@ class Classes:
     @cached_property
     def suppressed(self) -> np.ndarray:
         """Which class has `*` in every column: at most one."""
-        from oboro.verifier.series import suppressed_classes
-
-        return suppressed_classes(self.data, self.quasi, self.groups)
+        suppressed: np.ndarray = series.suppressed_classes(self.data, self.quasi, self.groups)
+        return suppressed
 
     @cached_property
     def asked(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Literal, Self
 
@@ -100,8 +101,6 @@ class DelayFreeSettings(StreamSettings):
 
     def fingerprint(self, folder: Path) -> str:
         """What must not change between a snapshot and its continuation, as text; hierarchy files by what is in them."""
-        import hashlib
-
         digest = hashlib.blake2b(self.model_dump_json(exclude={"background", "reach"}).encode(), digest_size=16)
         for name in self.attributes:
             spec = self.spec(name)

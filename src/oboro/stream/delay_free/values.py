@@ -24,6 +24,7 @@ from oboro.hierarchies.intervals import Mask
 from oboro.hierarchies.ready import most_levels
 from oboro.hierarchies.spec import HierarchySpec, form_alone
 from oboro.notations.kinds import STAR
+from oboro.notations.ordered_dates import order_matters
 from oboro.notations.texts import texts_of
 from oboro.stream.anonymizer import require
 from oboro.text import Message
@@ -208,8 +209,6 @@ def _key(value: Any) -> Hashable:
 
 def _order_matters(values: Sequence[Any]) -> bool:
     """Whether day and month could be taken for each other: later values would tell, which a stream does not know."""
-    from oboro.notations.ordered_dates import order_matters
-
     return isinstance(values[0], str) and order_matters(pa.array(values, pa.string()))
 
 
