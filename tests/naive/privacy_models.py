@@ -82,7 +82,7 @@ def estimated(model: Any, table: SmallTable) -> bool:
     while least < model.k and (least == 0 or 1 - below > model.significance):
         below += exp(-mean) * mean**least / factorial(least)
         least += 1
-    return min(sizes(table)) >= min(model.k, least)
+    return bool(min(sizes(table)) >= min(model.k, least))
 
 
 def worth(model: Any, table: SmallTable) -> bool:

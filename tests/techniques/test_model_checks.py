@@ -8,9 +8,14 @@ from typing import Any, ClassVar
 import pytest
 from tests.naive.privacy_models import NAIVE
 
+from oboro.errors import UsageError
 from oboro.privacy.attribute import Alpha, Closeness, Diversity
 from oboro.privacy.base import MODELS, Bounds, PrivacyModel
+from oboro.schema import Attribute, Schema
+from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.model_checks import check, has_words, is_bounded, is_judged, subjects
+
+SCHEMA = Schema({"q": Attribute(role="quasi"), "s": Attribute(role="sensitive")})
 
 
 @pytest.mark.parametrize("model", list(subjects()), ids=lambda model: model.key)
@@ -20,6 +25,17 @@ def test_every_privacy_model_passes_the_common_checks(model: PrivacyModel) -> No
 
 def test_each_judge_of_a_released_table_has_a_naive_twin() -> None:
     assert set(NAIVE) == {key for key, one in MODELS.items() if one.scope != "release"}
+
+
+def test_recipes_ask_for_every_model_with_the_limits_of_its_declaration() -> None:
+    assert set(MODELS.in_recipes()) <= set(KAnonymize.model_fields)
+    for key in MODELS.in_recipes("attribute"):
+        declared = MODELS[key]
+        for parameters in declared.examples:
+            asked = KAnonymize(k=2, **{key: {"s": parameters}}).demands(SCHEMA)
+            assert asked == [("s", declared(**parameters))]
+        with pytest.raises(UsageError):
+            KAnonymize(k=2, **{key: {"s": -1}})
 
 
 class Wordless(Diversity):
