@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.attacks.base import Attack, AttackKind, AttackMethod, AttackTarget, Rate, people_table
-from oboro.data.column import Column, UnreadColumn
+from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.row_order import RowShuffle
 from oboro.notations.kinds import typed
@@ -133,7 +133,7 @@ def _ranked(columns: Mapping[str, Column]) -> dict[str, np.ndarray]:
 
 def _ranks(column: Column) -> np.ndarray | None:
     """The rank of each distinct value, the missing one last. None where values cannot be compared, are one, or stayed in a file."""
-    if isinstance(column, UnreadColumn) or len(column.values) < 2:
+    if not column.loaded or len(column.values) < 2:
         return None
     try:
         ranks = pc.rank(typed(column.values), sort_keys="ascending", tiebreaker="dense")
@@ -144,7 +144,7 @@ def _ranks(column: Column) -> np.ndarray | None:
 
 def _may_lead(column: Column) -> bool:
     """Whether the first rows may stand by a column. To rank these takes no time; 500,000 addresses took a third of a second."""
-    if isinstance(column, UnreadColumn) or len(column.values) < 2:
+    if not column.loaded or len(column.values) < 2:
         return False
     codes, place = np.unique(column.codes[:HEAD], return_inverse=True)
     first = Column(column.values.take(pa.array(codes)), place)

@@ -161,6 +161,11 @@ class Column:
     def __len__(self) -> int:
         return int(self.codes.size)
 
+    @property
+    def loaded(self) -> bool:
+        """True where values and codes can be asked for; False of a column that was left in its file or on an engine."""
+        return True
+
     def finest(self) -> Column:
         """The same rows by everything that a tool could tell apart in what came; its values are only names."""
         return self if self.finer is None else self.finer()
@@ -365,6 +370,11 @@ class UnreadColumn(Column):
         object.__setattr__(self, "rows", rows)
 
     rows: int
+
+    @property
+    def loaded(self) -> bool:
+        """False: nothing is in memory."""
+        return False
 
     def __repr__(self) -> str:
         return f"UnreadColumn({self.rows})"

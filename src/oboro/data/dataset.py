@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from oboro.data.column import Column, UnreadColumn
+from oboro.data.column import Column
 from oboro.data.parameters import at_the_door, names_shown
 from oboro.errors import ColumnError
 from oboro.system.process import on_cores
@@ -114,4 +114,4 @@ class Dataset:
 def unread_columns(data: Dataset | Mapping[str, Column]) -> list[str]:
     """The columns that were left in their file."""
     columns = data.columns if isinstance(data, Dataset) else data
-    return [name for name, column in columns.items() if isinstance(column, UnreadColumn)]
+    return [name for name, column in columns.items() if not column.loaded]

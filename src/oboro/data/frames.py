@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oboro.data.column import DEEPEST_VALUE, Column, UnreadColumn, is_too_deep, plain, why_unusable
+from oboro.data.column import DEEPEST_VALUE, Column, is_too_deep, plain, why_unusable
 from oboro.data.dataset import Dataset
 from oboro.errors import ColumnError, UsageError
 from oboro.notations.kinds import is_missing
@@ -91,7 +91,7 @@ def restorable(data: Dataset, types: Types) -> Dataset:
 
 def _ordered(data: Dataset, types: Types) -> Iterator[tuple[str, Column]]:
     for name, type_ in types.items():
-        if name in data and not isinstance(data[name], UnreadColumn) and pa.types.is_dictionary(type_):
+        if name in data and data[name].loaded and pa.types.is_dictionary(type_):
             yield name, data[name].tidy() if type_.ordered else as_they_appear(data[name])
 
 
@@ -171,7 +171,7 @@ def _encode(table: pa.Table, rows: int) -> Dataset:
     """Every column encoded; one that does not hold single values can only be left out."""
     data = _encoded(table, rows)
     for name, column in data.columns.items():
-        if not isinstance(column, UnreadColumn) and is_text(column.values):
+        if column.loaded and is_text(column.values):
             _require_text(name, column.values)
     return data
 

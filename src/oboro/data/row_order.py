@@ -9,7 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from oboro.data.column import Column, UnreadColumn, large_zeros
+from oboro.data.column import Column, large_zeros
 from oboro.data.dataset import Dataset
 from oboro.system.process import on_cores
 
@@ -186,7 +186,7 @@ class RowShuffle:
 
     def columns_shuffled(self, data: Dataset) -> Dataset:
         """The same for whoever only writes it: it does not know where its rows came from."""
-        held = {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
+        held = {name: column for name, column in data.columns.items() if column.loaded}
         arrays = list(map(attrgetter("codes"), held.values()))
         if self.buckets > 1 and min(map(attrgetter("nbytes"), arrays), default=CACHED + 1) <= CACHED:
             self.order  # noqa: B018  (once, and not in every thread)
@@ -200,7 +200,7 @@ class RowShuffle:
         Columns that are larger than a cache are moved as a whole before. Blocks are small and use memory that was used before: new
         memory took as long as the looking up.
         """
-        held = [name for name, column in data.columns.items() if not isinstance(column, UnreadColumn)]
+        held = [name for name, column in data.columns.items() if column.loaded]
         moved = self.columns_shuffled(data.select([name for name in held if data[name].codes.nbytes > CACHED]))
         for begin in range(0, max(data.rows, 1), rows):
             end = min(begin + rows, data.rows)

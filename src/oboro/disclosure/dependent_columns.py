@@ -13,7 +13,7 @@ from math import lgamma
 import numpy as np
 import pyarrow as pa
 
-from oboro.data.column import Column, UnreadColumn, is_nested, nested_column, numbered
+from oboro.data.column import Column, is_nested, nested_column, numbered
 from oboro.data.dataset import Dataset
 from oboro.disclosure.column_names import names_person, role_by_name
 from oboro.disclosure.gate import Findings, ReleaseCandidate
@@ -154,7 +154,7 @@ def _known(candidate: ReleaseCandidate, names: Sequence[str], promise: Promise, 
     """Yield the columns that depend on one original quasi-identifier, and those that determine one."""
     original, released = candidate.original, candidate.released
     both = [name for name in promise.quasi if name in released and name in original]
-    known = {name: original[name] for name in both if not isinstance(original[name], UnreadColumn)}
+    known = {name: original[name] for name in both if original[name].loaded}
     for name, values, beside in _samples(candidate, known, names, some):
         if quasi := next((one for one in beside if seems_to_follow(beside[one], values)), None):
             candidate.require_rows([name, *both])
@@ -177,7 +177,7 @@ def _samples(
 ) -> Iterator[tuple[str, Column, dict[str, Column]]]:
     """Yield each column in some records, and the quasi-identifiers there; the first rows of a column that is not loaded."""
     released, counted = candidate.released, set(candidate.store.counted)
-    unread = {name for name in names if isinstance(released[name], UnreadColumn)}
+    unread = {name for name in names if not released[name].loaded}
     first = candidate.first_rows([name for name in names if name in unread], list(known))
     before = some if released.origin is None else released.origin[some]
     sample = {name: column.take(before) for name, column in known.items() if name not in counted}

@@ -225,7 +225,7 @@ class ReleaseCandidate:
         column = self.original.columns.get(name, UnreadColumn(0))
         if isinstance(column, NestedColumn):
             return None
-        return self.store.distinct(name) if isinstance(column, UnreadColumn) else len(column.values)
+        return len(column.values) if column.loaded else self.store.distinct(name)
 
     def loaded(self, data: Dataset, names: Sequence[str]) -> Dataset:
         """Return these columns, read where they are not loaded; without those that are too large to be read."""

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro._lazy import pc
-from oboro.data.column import Column, UnreadColumn, is_nested, single_parts
+from oboro.data.column import Column, is_nested, single_parts
 from oboro.data.dataset import Dataset
 from oboro.disclosure.gate import Findings, ReleaseCandidate
 from oboro.errors import PromiseError
@@ -296,7 +296,7 @@ def _scan_column(known: Mapping[str, Column], name: str, column: Column) -> list
 
 def unseen(released: Dataset) -> list[str]:
     """The columns that `scan` does not see, because they stayed in their file, or not wholly, because of their size."""
-    return [n for n, one in released.columns.items() if isinstance(one, UnreadColumn) or len(one.values) > MOST_VALUES]
+    return [n for n, one in released.columns.items() if not one.loaded or len(one.values) > MOST_VALUES]
 
 
 def _named(name: str) -> list[str]:
@@ -648,7 +648,7 @@ def check(candidate: ReleaseCandidate) -> Findings:
     """
     released, pseudonyms = candidate.released, candidate.pseudonyms
     names = [name for name in released if name not in pseudonyms]
-    unread = [name for name in names if isinstance(released[name], UnreadColumn)]
+    unread = [name for name in names if not released[name].loaded]
     found = {
         name: held_identifiers(name, released[name].values, released[name].counts)
         for name in names

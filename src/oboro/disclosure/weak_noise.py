@@ -112,9 +112,7 @@ def check(candidate: ReleaseCandidate) -> Findings:
             if 2 * nearest.sum() >= nearest.size > 0:
                 stayed[name] = nearest
                 before.append(both[0])
-    known = [
-        name for name in known_columns(candidate) if not isinstance(released[name], UnreadColumn) and name not in stayed
-    ]
+    known = [name for name in known_columns(candidate) if released[name].loaded and name not in stayed]
     if stayed and len(stayed) + len(known) > 1:
         found, alone = found_by_all([*before, *(clean(released[name]).codes for name in known)], list(stayed.values()))
         if 2 * found >= alone > most:
@@ -157,7 +155,7 @@ def _disturbed(candidate: ReleaseCandidate) -> Iterator[str]:
 def _numbers(original: Dataset, released: Dataset, name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the column as numbers before and after, record by record; None where it has none."""
     before, after = original.columns.get(name, UnreadColumn(0)), released[name]
-    if isinstance(before, UnreadColumn) or not (before.kind.numeric and after.kind is before.kind):
+    if not before.loaded or not (before.kind.numeric and after.kind is before.kind):
         return None
     was = before if released.origin is None else Column(before.values, before.codes[released.origin])
     return was.numbers(name)[was.codes], after.numbers(name)[after.codes]
@@ -179,8 +177,7 @@ def changed_cells(before: Dataset, after: Dataset) -> dict[str, int]:
     rows, found = _rows(before, after), {}
     for name, column in after.columns.items():
         was = before.columns.get(name, column)
-        unread = isinstance(was, UnreadColumn) or isinstance(column, UnreadColumn)
-        if was is not column and not unread and (count := _different(was, column, rows)):
+        if was is not column and was.loaded and column.loaded and (count := _different(was, column, rows)):
             found[name] = count
     return found
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro import __version__
-from oboro.data.column import Column, UnreadColumn, missing_for_nan, plain, smallest_unsigned
+from oboro.data.column import Column, missing_for_nan, plain, smallest_unsigned
 from oboro.data.dataset import Dataset
 from oboro.engines import kernels
 from oboro.engines.task_errors import opened_error
@@ -865,7 +865,7 @@ MAX_COUNTED_PAIRS = 1 << 25  # pairs of an original and a released code that are
 
 def released_columns(released: Dataset) -> dict[str, Column]:
     """The released columns that the driver holds."""
-    return {name: column for name, column in released.columns.items() if not isinstance(column, UnreadColumn)}
+    return {name: column for name, column in released.columns.items() if column.loaded}
 
 
 @dataclass(frozen=True, eq=False)

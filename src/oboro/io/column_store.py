@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from oboro.data.column import Column, NestedColumn, UnencodedColumn, UnreadColumn, large_zeros, nested_column
+from oboro.data.column import Column, NestedColumn, UnencodedColumn, large_zeros, nested_column
 from oboro.data.dataset import Dataset, unread_columns
 from oboro.errors import ColumnError, FileError
 from oboro.io.bytes import ByteStream, FileState, open_stream
@@ -206,7 +206,7 @@ def file_rows(data: Dataset, first: int, last: int) -> tuple[int, int, np.ndarra
 
 def _columns(data: Dataset, block: Dataset, rows: slice, chosen: np.ndarray | None) -> Mapping[str, Column]:
     def one(name: str, column: Column) -> Column:
-        if not isinstance(column, UnreadColumn):
+        if column.loaded:
             return Column(column.values, column.codes[rows])
         return block[name] if chosen is None else _taken(block[name], chosen)
 

@@ -150,7 +150,7 @@ def stacked(tables: Sequence[Dataset]) -> Dataset:
 
 
 def _stacked(columns: Sequence[Column], rows: int) -> Column:
-    if isinstance(columns[0], UnreadColumn):
+    if not columns[0].loaded:
         return UnreadColumn(rows)
     values = pa.chunked_array([one.values for one in columns]).combine_chunks()
     values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values

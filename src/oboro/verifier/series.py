@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
-from oboro.data.column import Column, UnreadColumn, large_zeros
+from oboro.data.column import Column, large_zeros
 from oboro.data.dataset import Dataset
 from oboro.data.folding import empty_as_missing, words_as_missing
 from oboro.data.grouping import Groups, clean
@@ -340,7 +340,7 @@ def _match_by_meaning(
 
 def without_empty(data: Dataset) -> Dataset:
     """A table with empty text as missing; columns in a file that were not read stay as they are."""
-    held = {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
+    held = {name: column for name, column in data.columns.items() if column.loaded}
     return data.with_columns({name: empty_as_missing(column) for name, column in held.items()})
 
 
@@ -350,7 +350,7 @@ def empty_readings(tables: Sequence[Dataset]) -> list[bool]:
     Of two releases one may have come from CSV, which knows only one of the two; then they must be one, or everybody concerned would
     seem to have left and to have come. Where one table tells them apart, a receiver may too.
     """
-    columns = [one for data in tables for one in data.columns.values() if not isinstance(one, UnreadColumn)]
+    columns = [one for data in tables for one in data.columns.values() if one.loaded]
     told = [column for column in columns if _has_empty(column)]
     return ([True] if told else []) + ([False] if not told or any(column.missing >= 0 for column in told) else [])
 

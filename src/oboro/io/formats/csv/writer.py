@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from oboro.data.column import Column, UnreadColumn, address, large_zeros
+from oboro.data.column import Column, address, large_zeros
 from oboro.data.dataset import Dataset
 from oboro.errors import FileError, UsageError
 from oboro.io.column_store import UntouchedCsvColumns, file_changed, file_rows
@@ -196,7 +196,7 @@ class CopyThrough:
 
     def _hold(self, dialect: Dialect, alone: bool) -> None:
         """The held columns as the kernel needs them: it knows only addresses, so their arrays are held here."""
-        held = [name for name, column in self.data.columns.items() if not isinstance(column, UnreadColumn)]
+        held = [name for name, column in self.data.columns.items() if column.loaded]
         self.texts = [dictionary_text(name, self.data[name], dialect, alone) for name in held]
         self.codes = [np.ascontiguousarray(self.data[name].codes) for name in held]
         tables = [column_table(codes, text) for codes, text in zip(self.codes, self.texts, strict=True)]
