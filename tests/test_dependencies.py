@@ -44,7 +44,7 @@ TOOLS = {  # what is run, or imported by something else
 
 
 PARTS = ("excel", "report", "science")  # what tables can do beyond the core
-EXTRAS = ("kafka", "mqtt", "nats", "rabbitmq", "redis", "service")  # each for a part that not everybody needs
+EXTRAS = ("kafka", "mqtt", "nats", "rabbitmq", "redis", "service", "survey")  # each for a part that not everybody needs
 
 
 def plain(requirement: str) -> str:

@@ -27,6 +27,8 @@ EXTRA_OF = {
     "jinja2": "report",
     "opendp": "dp",
     "openpyxl": "excel",
+    "pandas": "survey",
+    "pyreadstat": "survey",
     "scipy": "science",
     "sklearn": "science",
 }

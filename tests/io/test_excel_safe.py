@@ -20,7 +20,7 @@ import oboro
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.errors import UsageError
-from oboro.io.formats.csv import FormulaGuard
+from oboro.io.formats.csv.formulas import FormulaGuard
 from oboro.io.write import check_output
 from oboro.notations.formulas import guarded_text
 

@@ -14,7 +14,7 @@ from tests.web.page_cases import page_in
 
 import oboro
 from oboro.errors import FileError, UsageError
-from oboro.io.formats import excel
+from oboro.io.formats import excel, isolated
 
 SHEET, STRINGS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 
@@ -93,10 +93,10 @@ HOSTILE = {"declared.xlsx": declared_strings, "far.xlsx": far_cell, "bomb.xlsx":
 def test_a_workbook_that_exhausts_memory_is_an_error(
     name: str, plain: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(excel, "LEAST_MEMORY", 1 << 30)
+    monkeypatch.setattr(isolated, "LEAST_MEMORY", 1 << 30)
     (tmp_path / name).write_bytes(HOSTILE[name](plain))
     assert (tmp_path / name).stat().st_size < 20_000
-    with pytest.raises(FileError, match=f"{name}: the reader of workbooks ended over it: it needs more than 1.0. GB"):
+    with pytest.raises(FileError, match=f"{name}: its reader ended over it: the file needs more than 1.0. GB"):
         oboro.read(tmp_path / name)
 
 
@@ -122,7 +122,7 @@ def test_the_web_interface_goes_on(plain: dict[str, bytes], tmp_path: Path) -> N
     page = page_in(tmp_path / "private")
     sent = page.upload("far.xlsx", far_cell(plain)).json()["result"]
     assert page.ask("sheets", upload=sent["upload"]) == {"sheets": ["Sheet"]}
-    assert "the reader of workbooks ended over it" in page.refused("open", upload=sent["upload"])["text"]
+    assert "its reader ended over it" in page.refused("open", upload=sent["upload"])["text"]
     sent = page.upload("declared.xlsx", declared_strings(plain)).json()["result"]
     refused = page.refused("sheets", upload=sent["upload"])
     assert refused["kind"] == "FileError"
@@ -132,7 +132,7 @@ def test_the_web_interface_goes_on(plain: dict[str, bytes], tmp_path: Path) -> N
 
 
 def test_time_is_limited_too(plain: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excel, "LEAST_SECONDS", 0)
+    monkeypatch.setattr(isolated, "LEAST_SECONDS", 0)
     (tmp_path / "in.xlsx").write_bytes(packed(with_cells(plain, b'<c t="s"><v>0</v></c>' * 500_000)))
     with pytest.raises(FileError, match="takes far too long"):
         oboro.read(tmp_path / "in.xlsx")
@@ -140,7 +140,7 @@ def test_time_is_limited_too(plain: dict[str, bytes], tmp_path: Path, monkeypatc
 
 def test_the_missing_extra_is_named(plain: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in.xlsx").write_bytes(packed(plain))
-    monkeypatch.setattr(excel, "find_spec", lambda name: True)
+    monkeypatch.setattr(isolated, "find_spec", lambda name: True)
     monkeypatch.setattr("sys.path", [one for one in sys.path if "site-packages" not in one])
     with pytest.raises(UsageError, match=r"oboro\[excel\]"):
         oboro.read(tmp_path / "in.xlsx")

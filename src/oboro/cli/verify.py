@@ -92,7 +92,7 @@ def verify(
 
     A stream: `oboro verify --stream people.ndjson released.ndjson --recipe recipe.yaml`
     """
-    from oboro.io.formats.base import is_json_lines
+    from oboro.io.formats.base import FORMATS, inner_ending
     from oboro.text import Message
     from oboro.verifier.table import verify as check
 
@@ -114,7 +114,8 @@ def verify(
         fold=[one.strip() for one in fold.split(",")] if fold else (),
         hierarchies=_hierarchies(recipe if population or quasi else None, everybody, table.data, known),
     )
-    if is_json_lines(released):
+    format_ = FORMATS.of_ending(inner_ending(released)[0])
+    if format_ is not None and format_.objects:
         print(f"oboro: {Message('verdict.json_lines').say(spoken())}", file=sys.stderr)
     _end(result, as_json)
 

@@ -200,7 +200,7 @@ class Parameters(Documented):
 P = ParamSpec("P")
 R = TypeVar("R")
 LARGE = 1 << 63
-READING = ("delimiter", "quote", "encoding", "header", "sheet", "header_row")  # how a file is read
+READING = ("delimiter", "quote", "encoding", "header", "sheet", "header_row", "labels")  # how a file is read
 
 
 def at_the_door(function: Callable[P, R]) -> Callable[P, R]:

@@ -20,8 +20,8 @@ from oboro.data.dataset import Dataset
 from oboro.engines.coded import ByValue, ChangedData, Checked, Packer, Places, RowNumbers, speaking_for
 from oboro.errors import FileError, UsageError
 from oboro.io.column_store import FIRST
+from oboro.io.formats.base import FORMATS
 from oboro.io.places.files import (
-    ENDINGS,
     ColumnarFiles,
     TableFile,
     check_stored,
@@ -63,7 +63,6 @@ __all__ = [
 
 Told = tuple[str, int, tuple[tuple[str, str | None], ...], tuple[int, int] | None]
 """Path, bytes, columns that the path tells, and which groups of rows; None: all."""
-COLUMNAR = ("parquet", "arrow")
 PIECE = 1 << 20  # rows of a file that are worth a task
 FILES = 64  # so many files are enough for tasks: none is divided then
 
@@ -113,7 +112,7 @@ class ReadFiles:
         """The files of a place; raises where they are text, which a store must give as a whole."""
         named = as_place(place)
         format_, files = table_files(named)
-        if format_ not in COLUMNAR:
+        if not format_.columnar:
             raise UsageError(Message("error_engine.text_in_store", place=named.shown, engine=engine))
         table = ColumnarFiles(named, files, format_)
         return ReadFiles._told(place, table)
@@ -122,20 +121,20 @@ class ReadFiles:
     def here(place: str) -> ReadFiles | None:
         """The files of a place of this machine, divided as those of a store are; None where they are text."""
         named = as_place(place)
-        if not named.is_local or (named.kind == "file" and not place.lower().endswith(ENDINGS["parquet"])):
+        if not named.is_local or (named.kind == "file" and not place.lower().endswith(FORMATS["parquet"].endings)):
             return None
         format_, files = table_files(named)
-        return ReadFiles._told(place, ColumnarFiles(named, files, format_)) if format_ in COLUMNAR else None
+        return ReadFiles._told(place, ColumnarFiles(named, files, format_)) if format_.columnar else None
 
     @staticmethod
     def _told(place: str, table: ColumnarFiles) -> ReadFiles:
-        divided = table.format == "parquet" and len(table.files) < FILES
+        divided = table.format.divided and len(table.files) < FILES
         told = [
             (one.path, one.size, one.keys, piece)
             for one in table.files
             for piece in (table.pieces(one, PIECE) if divided else [None])
         ]
-        return ReadFiles(place, table.format, table.schema, table.rows, tuple(told))
+        return ReadFiles(place, table.format.name, table.schema, table.rows, tuple(told))
 
     @property
     def shown(self) -> str:
@@ -150,7 +149,7 @@ class ReadFiles:
         files = [
             TableFile(system, path, size, None, keys, place.is_local, groups) for path, size, keys, groups in chosen
         ]
-        return ColumnarFiles.known(place, files, self.format, self.schema)
+        return ColumnarFiles.known(place, files, FORMATS[self.format], self.schema)
 
     def batches(self, numbers: Iterable[int] | None, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Rows of some columns of these files."""

@@ -20,13 +20,12 @@ from oboro.data.frames import lost_types
 from oboro.data.parameters import names_known
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io.column_store import SMALL, UntouchedColumns, file_changed
-from oboro.io.formats.base import read_sheet
-from oboro.io.formats.json_lines import json_objects, json_table
+from oboro.io.formats.base import FileFormat, ReadRequest, format_of_bytes, require_options
 from oboro.io.places.batches import BatchTable, WantedColumns, read_batches, simple_batch, simple_schema
 from oboro.io.places.databases import quoted
 from oboro.io.places.files import ColumnarFiles, FetchedFile, TableFile, at_place, called, partition_schema, table_files
-from oboro.io.places.place import Place, as_place, is_lake
-from oboro.io.read import Source, column_names, read
+from oboro.io.places.place import Place, as_place
+from oboro.io.read import Source, column_names, read, read_as
 from oboro.text import Message, Raw
 
 __all__ = ["OpenedPlace", "TextFiles", "open_place", "opened_object", "stacked"]
@@ -65,10 +64,12 @@ class UntouchedTexts(UntouchedColumns):
 
 
 class TextFiles:
-    """Files of CSV or one sheet of Excel; those of a store are copied here when they are opened."""
+    """Files that are read one after the other, such as CSV, or one workbook; those of a store are copied here first."""
 
-    def __init__(self, place: Place, files: Sequence[TableFile], options: Mapping[str, Any]) -> None:
-        self.place, self.options = place, options
+    def __init__(
+        self, place: Place, files: Sequence[TableFile], options: Mapping[str, Any], format_: FileFormat
+    ) -> None:
+        self.place, self.options, self.format = place, options, format_
         self.files = [one for one in files if one.size] or list(files[:1])  # a file without a byte has no rows
         self.told = partition_schema(self.files)
         with at_place(place):
@@ -82,8 +83,18 @@ class TextFiles:
         """Those of the first file, and those of the paths; None where a file must be read as a whole to know them."""
         first = self.files[0]
         with called(self._path(first), first.shown):
-            names = column_names(self._path(first), **self.options)
+            names = self._names(self._path(first))
         return None if names is None else [*names, *(name for name in self.told.names if name not in names)]
+
+    def _names(self, path: str) -> list[str] | None:
+        if self.format.fallback:  # its content may be of another format
+            return column_names(path, **_of_text(self.options))
+        return self.format.column_names(path, ReadRequest(**self.options))
+
+    def _read(self, path: str, wanted: WantedColumns) -> Source:
+        if self.format.fallback:
+            return read(path, **wanted.of_file(), **self.options)
+        return read_as(self.format, path, ReadRequest(**{**wanted.of_file(), **self.options, "held": None}))
 
     def read(self, wanted: WantedColumns) -> Source:
         """The rows of all files, one below the other."""
@@ -98,7 +109,7 @@ class TextFiles:
         parts: list[Source] = []
         for one in self.files:
             with called(self._path(one), one.shown):
-                found = read(self._path(one), **each.of_file(), **self.options)
+                found = self._read(self._path(one), each)
             names = list(parts[0].data if parts else found.data)
             _require_same(one, list(found.data), [name for name in names if name not in self._from_path(found)])
             data = found.data.select([name for name in names if name in found.data])
@@ -168,7 +179,14 @@ def _stacked(columns: Sequence[Column], rows: int) -> Column:
 # One way in: a place or an object that gives a table is opened once, says its columns, and is read.
 
 
-READING = {"delimiter": None, "quote": None, "encoding": None, "header": True, "sheet": None, "header_row": None}
+READING: dict[str, Any] = {
+    **{"delimiter": None, "quote": None, "encoding": None, "header": True, "sheet": None, "header_row": None},
+    "labels": True,
+}
+
+
+def _of_text(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: options.get(name, READING[name]) for name in ("delimiter", "quote", "encoding", "header")}
 
 
 class OpenedPlace(Protocol):
@@ -188,22 +206,16 @@ def open_place(place: Any, options: Mapping[str, Any]) -> OpenedPlace:
         return opened_object(place, {**READING, **options})
     options = {**READING, **options}
     named = as_place(place)
-    if is_lake(named.scheme):
-        from oboro.io.places.lakes import LakeTable
-
-        return Batches(LakeTable(named), named)
     if named.kind == "table":
-        from oboro.io.places.databases import DatabaseTable
-
-        return Batches(DatabaseTable(named), named)
+        return Batches(named.opener.open_table(named), named)
     format_, files = table_files(named)
-    if format_ in ("parquet", "arrow"):
+    if format_.columnar:
         return Batches(ColumnarFiles(named, files, format_), named)
-    if format_ == "json":
-        return JsonFiles(named, files, options)
-    if format_ == "excel" and len(files) > 1:
+    if not format_.joined and len(files) > 1:
         raise FileError(Message("error_places.one_file", place=named.shown))
-    return TextFiles(named, files, options)
+    if format_.objects:
+        return ObjectFiles(named, files, options, format_)
+    return TextFiles(named, files, options, format_)
 
 
 class Batches:
@@ -227,17 +239,21 @@ class Batches:
         )
 
 
-class JsonFiles:
-    """Files of JSON lines: their columns are known when all of them are read."""
+class ObjectFiles:
+    """Files of objects with keys, such as JSON lines: their columns are known when all of them are read."""
 
     columns = None
 
-    def __init__(self, place: Place, files: Sequence[TableFile], options: Mapping[str, Any]) -> None:
-        self.place, self.files, self.encoding = place, files, options.get("encoding")
+    def __init__(
+        self, place: Place, files: Sequence[TableFile], options: Mapping[str, Any], format_: FileFormat
+    ) -> None:
+        self.place, self.files, self.format, self.encoding = place, files, format_, options.get("encoding")
+        require_options(format_, place.shown, ReadRequest(**options))
 
     def read(self, wanted: WantedColumns) -> Source:
         """All rows."""
-        return Source(json_table(self.place.shown, self._objects(), wanted.columns), self.place.shown, place=self.place)
+        data = self.format.table_of_objects(self.place.shown, self._objects(), wanted.columns)
+        return Source(data, self.place.shown, place=self.place)
 
     def _objects(self) -> Iterator[Any]:
         told = partition_schema(self.files)
@@ -245,7 +261,9 @@ class JsonFiles:
             with at_place(self.place):
                 fetched = None if file.local else FetchedFile(file)
             keys = {name: _key(value, told.field(name).type) for name, value in file.keys}
-            for line, row in json_objects(fetched.path if fetched else file.path, self.encoding, file.shown):
+            for line, row in self.format.read_objects(
+                fetched.path if fetched else file.path, self.encoding, file.shown
+            ):
                 yield line, {**row, **{name: value for name, value in keys.items() if name not in row}}
 
 
@@ -388,33 +406,22 @@ class GivenBytes:
     """A file that somebody holds in memory."""
 
     def __init__(self, content: bytes, options: Mapping[str, Any]) -> None:
-        self.head, self.options, self.file = content[:64], options, FetchedFile.of_bytes(content)
+        self.format, self.options = format_of_bytes(content[:64]), options
+        self.file = FetchedFile.of_bytes(content)
 
     @property
     def columns(self) -> list[str] | None:
-        """Of CSV and Parquet; None of others."""
+        """Its columns; None where all of it must be read to know them."""
         with called(self.file.path, BYTES):
-            return None if self._is_json or self._is_sheet else column_names(self.file.path, **self.options)
-
-    @property
-    def _is_json(self) -> bool:
-        return self.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-
-    @property
-    def _is_sheet(self) -> bool:
-        return self.head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
+            if self.format.fallback:
+                return column_names(self.file.path, **_of_text(self.options))
+            return self.format.column_names(self.file.path, ReadRequest(**self.options))
 
     def read(self, wanted: WantedColumns) -> Source:
         """As the file that it is."""
-        path = self.file.path
-        with called(path, BYTES):
-            if self._is_json:
-                rows = json_objects(path, self.options.get("encoding"), BYTES)
-                return Source(json_table(BYTES, rows, wanted.columns), BYTES)
-            if self._is_sheet:
-                data, notes = read_sheet(
-                    path, wanted.columns, self.options.get("sheet"), self.options.get("header_row")
-                )
-                return Source(data, BYTES, notes=notes)
-            found = read(path, **wanted.of_file(), **self.options)
+        asked = wanted.of_file()
+        if asked["columns"] is not None:
+            asked["held"] = None
+        with called(self.file.path, BYTES):
+            found = read_as(self.format, self.file.path, ReadRequest(**asked, **self.options))
         return replace(found, path=BYTES, kept=(self.file,))

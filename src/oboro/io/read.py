@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from oboro.data.column import UnreadColumn, is_nested, numbered
+from oboro.data.column import is_nested, numbered
 from oboro.data.dataset import Dataset, unread_columns
-from oboro.data.frames import Types, lost_types
-from oboro.data.parameters import at_the_door, names_shown
-from oboro.errors import ColumnError, FileError, UsageError
-from oboro.io import column_store
-from oboro.io.bytes import STDIN, ByteStream, FileState, can_be_read_twice, open_stream, readable
-from oboro.io.column_store import HeldColumns, HeldTooMuch
-from oboro.io.formats.base import binary_format, is_json_lines
-from oboro.io.formats.csv.dialect import Dialect, NotUnicode, dialect_of, first_record, in_encoding, names_of, notes_of
-from oboro.io.formats.csv.small import hold_columns, is_small, read_columns, text_before_rows
+from oboro.data.frames import Types
+from oboro.data.parameters import at_the_door
+from oboro.io.bytes import can_be_read_twice, readable
+from oboro.io.formats.base import FileFormat, ReadRequest, format_of_file, require_options
+from oboro.io.formats.csv.dialect import Dialect, encoded, in_encoding
+from oboro.io.formats.csv.small import is_small, text_before_rows
 from oboro.io.places.place import Place, is_plain_file
 from oboro.io.write import (
     Output,
     destination,
     dialect_asked,
     dialect_for,
-    encoded,
-    is_csv,
+    has_dialect,
     is_one_file,
     one_dictionary,
     write,
     write_blocks,
 )
-from oboro.system.files import ASIDE, require_file
-from oboro.text import Message, Raw
+from oboro.system.files import require_file
+from oboro.text import Message
 from oboro.text.language import ByteProgress, RowProgress
 
 if TYPE_CHECKING:
     from oboro.data.row_order import RowShuffle
     from oboro.io.column_store import UntouchedColumns, UntouchedCsvColumns
-    from oboro.io.formats.csv import FormulaGuard
+    from oboro.io.formats.csv.formulas import FormulaGuard
 
-__all__ = ["Source", "column_names", "read", "read_data"]
+__all__ = ["Source", "column_names", "read", "read_as", "read_data"]
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,7 @@ class Source:
         from oboro.io.bytes import NotEncodable
 
         try:
-            held = in_encoding_held(data, dialect) if is_csv(path) else data
+            held = in_encoding_held(data, dialect) if has_dialect(path) else data
             self._copy(held, untouched, path, dialect, done, shuffle, guard)
         except NotEncodable:  # in a column that no step touched: all its values must be seen to replace its characters
             write(self.fill(data), path, dialect, guard, self.types, shuffle)
@@ -149,7 +143,7 @@ class Source:
         shuffle: RowShuffle | None,
         guard: FormulaGuard | None,
     ) -> None:
-        copied = guard is None and is_csv(path) and is_one_file(path)
+        copied = guard is None and has_dialect(path) and is_one_file(path)
         from oboro.io.column_store import UntouchedCsvColumns
 
         if not copied or not isinstance(untouched, UntouchedCsvColumns):
@@ -218,9 +212,10 @@ def read(
     header: bool | None = True,
     sheet: str | None = None,
     header_row: int | None = None,
+    labels: bool = True,
     progress: ByteProgress | None = None,
 ) -> Source:
-    """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel, JSON lines; `-` is CSV on standard input.
+    """Read and encode a table in any format of `oboro.io.formats`; `-` is CSV on standard input.
 
     `path` may be any place: a folder, a pattern (`*.parquet`), an object of a store (`s3://…`), a table of a database
     (`sqlite:///file.db?table=people`), or an object of another library that gives a table. docs/places.md has them all.
@@ -229,7 +224,8 @@ def read(
     only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
     table is written, and `progress` is told rows instead of bytes. Those that are `fingerprinted` are held too, unless they are
     large; of those in a CSV file one number a record is then kept. `header=False` says that the first line is data
-    already (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel.
+    already (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel. A column of
+    Stata or SPSS whose values have labels is read as its labels, with `labels=False` as its codes.
     """
     if not is_plain_file(path):
         how = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "header": header, "sheet": sheet}
@@ -237,45 +233,28 @@ def read(
         from oboro.io.places.batches import WantedColumns
 
         wanted = WantedColumns(columns=columns, held=held, fingerprinted=fingerprinted, progress=progress)
-        return open_place(path, {**how, "header_row": header_row}).read(wanted)
-    if is_json_lines(path):
-        from oboro.io.formats.json_lines import read_json_lines
+        return open_place(path, {**how, "header_row": header_row, "labels": labels}).read(wanted)
+    request = ReadRequest(
+        columns,
+        held if columns is None and can_be_read_twice(path) else None,
+        fingerprinted,
+        progress,
+        delimiter,
+        quote,
+        encoding,
+        header,
+        sheet,
+        header_row,
+        labels,
+    )
+    return read_as(format_of_file(path), path, request)
 
-        return Source(read_json_lines(path, columns, encoding), str(path))
-    held, binary = held if columns is None and can_be_read_twice(path) else None, binary_format(path)
-    if binary == "excel":
-        from oboro.io.formats.base import read_sheet
 
-        data, notes = read_sheet(str(path), columns, sheet, header_row)
-        return Source(data, str(path), notes=notes)
-    if header_row is not None:
-        raise UsageError(Message("error_io.header_row_not_excel", path=str(path)))
-    if binary == "parquet" and held is not None:
-        return _parquet(str(path), held, fingerprinted, progress)
-    if binary is not None:
-        from oboro.io.formats.base import READERS
-
-        data, types = READERS[binary](str(path), columns, sheet)
-        return Source(data, str(path), types=types)
-    if progress is not None:
-        from oboro.text.progress_reading import SteadyProgress
-
-        progress = SteadyProgress(progress)  # it may be read a second time
-    if os.path.exists(aside := os.path.realpath(path) + ASIDE):
-        raise FileError(Message("error_io.list_in_doubt", path=str(path), aside=aside))
-    options = {"delimiter": delimiter, "quote": quote, "header": header}
-    if held is not None and fingerprinted:
-        with suppress(HeldTooMuch, NotUnicode), open_stream(path, encoding) as stream:
-            return _csv(stream, options, columns, ({*held, *fingerprinted}, fingerprinted), progress)
-    with open_stream(path, encoding) as stream:
-        try:
-            return _csv(stream, options, columns, (held, fingerprinted), progress)
-        except NotUnicode:
-            # A file whose first part is plain ASCII may turn out to be Japanese later on.
-            if encoding or not stream.ascii_so_far or str(path) == STDIN:
-                raise
-    with open_stream(path, "cp932") as stream:
-        return _csv(stream, options, columns, (held, fingerprinted), progress)
+def read_as(format_: FileFormat, path: str | Path, request: ReadRequest) -> Source:
+    """Read a file that is known to be of a format."""
+    require_options(format_, str(path), request)
+    found = format_.read(str(path), request)
+    return Source(found.data, str(path), found.dialect, found.untouched, found.notes, found.types)
 
 
 def read_data(path: str | Path) -> Dataset:
@@ -295,94 +274,11 @@ def column_names(
     header: bool | None = True,
     **of_sheets: Any,
 ) -> list[str] | None:
-    """The columns of a CSV or Parquet file, before it is read; None of one that is read at once, all of it.
+    """Return the columns of a file before it is read; None where the whole file must be read to know them.
 
-    That is Feather, Excel, JSON lines, and what cannot be read twice: standard input and pipes.
+    That depends on its format; standard input and pipes cannot be read twice.
     """
-    if not can_be_read_twice(path) or is_json_lines(path):
+    if not can_be_read_twice(path):
         return None
-    binary = binary_format(path)
-    if binary == "parquet":
-        from oboro.io.formats.parquet import schema_of
-
-        with readable(path):
-            return list(schema_of(str(path)).names)
-    if binary is not None:
-        return None
-    with open_stream(path, encoding) as stream:
-        return _headed(stream, {"delimiter": delimiter, "quote": quote, "header": header})[1]
-
-
-def _csv(
-    stream: ByteStream,
-    options: dict[str, Any],
-    columns: Sequence[str] | None,
-    holding: tuple[Collection[str] | None, Collection[str]],
-    progress: ByteProgress | None,
-) -> Source:
-    dialect, names, notes = _headed(stream, options)
-    if holding[0] is not None:
-        held, looked = set(holding[0]), set(holding[1])
-        kept = list(filter(held.__contains__, names))
-        marked = list(filter((looked - held).__contains__, names))
-        limited = list(filter(looked.__contains__, kept))
-        data, untouched = hold_columns(stream, dialect, HeldColumns(names, kept, marked, limited), progress)
-        return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None, notes)
-    wanted = list(names if columns is None else columns)
-    known = set(names)
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
-        raise ColumnError(
-            Message("error_io.no_column", path=stream.path, unknown=unknown, names=names_shown(names, wanted))
-        )
-    data = read_columns(stream, dialect, names, wanted, progress)
-    if can_be_read_twice(stream.path):
-        from oboro.io.formats.csv.reader import RawCells
-
-        data = RawCells(stream.path, dialect, names).beside(data)
-    return Source(data, stream.path, dialect, notes=notes)
-
-
-def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str], tuple[Message, ...]]:
-    """How a CSV file is written, the names of its columns, and what is to be said of these."""
-    sample = stream.sample()
-    dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
-    first = first_record(stream.path, sample, dialect)
-    if dialect.header:
-        _require_text(stream.path, first)
-    names = names_of(stream.path, first, dialect)
-    odd = dialect.header and (dialect.single or not all(first))
-    return dialect, names, notes_of(stream.path, sample, dialect, names) if odd else ()
-
-
-def _require_text(path: str, names: Sequence[str]) -> None:
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            culprit = Raw(name.encode(errors="surrogateescape")[:40])
-            raise NotUnicode(Message("error_io.not_utf8_somewhere", path=path, value=culprit)) from None
-
-
-def _parquet(path: str, held: Collection[str], fingerprinted: Collection[str], progress: ByteProgress | None) -> Source:
-    """The held columns, and those that somebody looks at if they are small: holding their codes is faster than reading twice."""
-    from oboro.data.column import NestedColumn
-    from oboro.io.formats.parquet import UntouchedParquetColumns, are_small, encode, schema_of, unusable
-
-    held, fingerprinted = set(held), set(fingerprinted)
-    with readable(path):
-        file_state = FileState.of(path)
-        schema = schema_of(path)
-        names, nested = schema.names, unusable(path, schema)
-        # To ask takes a twentieth of a second for each million rows.
-        small = not fingerprinted <= held and are_small(path, fingerprinted, column_store.HELD_TOO)
-        kept = [name for name in names if name in held or (small and name in fingerprinted and name not in nested)]
-        data = encode(path, kept, progress)
-    left = {
-        name: NestedColumn(data.rows, nested[name]) if name in nested else UnreadColumn(data.rows) for name in names
-    }
-    columns = {name: data[name] if name in data else left[name] for name in names}
-    untouched = (
-        UntouchedParquetColumns(path, tuple(names), data.rows, file_state, None) if len(kept) < len(names) else None
-    )
-    return Source(replace(data, columns=columns), path, untouched=untouched, types=lost_types(schema))
+    request = ReadRequest(delimiter=delimiter, quote=quote, encoding=encoding, header=header)
+    return format_of_file(path).column_names(str(path), request)

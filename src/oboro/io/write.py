@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -18,16 +17,24 @@ from oboro.data.column import Column, UnencodedColumn, is_nested
 from oboro.data.dataset import Dataset
 from oboro.data.frames import Types, restorable
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.io.formats.base import EXCEL
+from oboro.io.formats.base import (
+    FORMATS,
+    NO_TYPES,
+    FileFormat,
+    WriteRequest,
+    inner_ending,
+    rows_in_group,
+    written_endings,
+)
 from oboro.io.formats.csv.dialect import AS_IT_IS, Dialect, encoding_named, in_encoding
-from oboro.io.formats.csv.small import is_small, text_before_rows, text_of_rows
-from oboro.io.places.place import GLOB, Place, as_place, is_lake
+from oboro.io.formats.csv.small import is_small
+from oboro.io.places.place import GLOB, Place, as_place
 from oboro.system.files import STDOUT, atomic, check_place, staged_folder, why_unwritable
 from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.data.row_order import RowShuffle
-    from oboro.io.formats.csv import FormulaGuard
+    from oboro.io.formats.csv.formulas import FormulaGuard
 
 __all__ = [
     "as_folder",
@@ -36,28 +43,22 @@ __all__ = [
     "destination",
     "dialect_asked",
     "dialect_for",
-    "encoded",
     "folder_out",
     "formula_guard",
-    "is_csv",
+    "has_dialect",
     "is_one_file",
+    "named_output",
     "one_dictionary",
     "refuse_forgotten",
     "refuse_place_read",
-    "rows_in_group",
     "slices",
     "write",
     "write_blocks",
 ]
 
 
-NO_TYPES: Types = MappingProxyType({})
-# Rows in a row group, and values in one of a wide table.
-FEWEST, MOST, CELLS = 1 << 16, 1 << 20, 1 << 24
 PART = 1 << 22  # rows in a file of a folder, about
-TABLE = "table"  # instead of an ending
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4", ".xz": "xz"}
-FOLDERS = (".parquet", ".csv", ".tsv", ".arrow", ".feather", ".ndjson", ".jsonl")
+FOLDER = "parquet"  # the format of a folder that is named without a pattern
 
 
 Output = str | Path | Place
@@ -76,7 +77,7 @@ def check_output(
     It is for commands: what is in a process's own memory is gone when it ends.
     """
     refuse_forgotten(path)
-    _format_of(path)
+    named_output(path)
     if encoding is not None:
         dialect_asked(path, None, encoding)
     if excel_safe:
@@ -98,9 +99,9 @@ def refuse_forgotten(path: Output) -> None:
 
 def formula_guard(path: Output) -> FormulaGuard:
     """What keeps a spreadsheet from running cells, where that is asked for. A sheet of Excel needs none: its text is text."""
-    if not is_csv(path) and WRITERS[_format_of(path)[0]] is not _excel:
+    if not named_output(path).format.formulas:
         raise UsageError(Message("error_io.excel_safe_not_csv", path=str(path)))
-    from oboro.io.formats.csv import FormulaGuard
+    from oboro.io.formats.csv.formulas import FormulaGuard
 
     return FormulaGuard()
 
@@ -119,7 +120,7 @@ def write(
     guarded where `guard` is given. Parquet and Arrow have the `types` of the input. The output may have the name of the input:
     that was read before, and is replaced in one step.
     """
-    if dialect is not None and dialect.encoding not in AS_IT_IS and is_csv(path):
+    if dialect is not None and dialect.encoding not in AS_IT_IS and has_dialect(path):
         data = in_encoding(data, dialect.encoding)
     if shuffle is not None and (is_small(data) or any(map(pa.types.is_dictionary, types.values()))):
         data, shuffle = shuffle.columns_shuffled(data), None  # dictionaries tell in which order values come first
@@ -143,11 +144,6 @@ def slices(data: Dataset, shuffle: RowShuffle | None) -> Iterator[Dataset]:
         yield Dataset(columns, min(step, data.rows - begin))
 
 
-def rows_in_group(columns: int) -> int:
-    """How many rows are decoded and written together: fewer where the table is wide."""
-    return min(max(CELLS // max(columns, 1), FEWEST), MOST)
-
-
 def write_blocks(
     blocks: Iterable[Dataset | pa.Table],
     path: Output,
@@ -157,37 +153,28 @@ def write_blocks(
     types: Types = NO_TYPES,
 ) -> None:
     """Write tables that together are one, without ever holding more than a few of them."""
-    writer, place = WRITERS[_format_of(path)[0]], as_place(path)
-    datasets = map(partial(_checked, writer), blocks)
-    if guard is not None and writer is _csv:
+    output, place = named_output(path), as_place(path)
+    datasets = map(partial(_checked, output.format), blocks)
+    if guard is not None and output.format.formulas == "guarded":
         guard.begin()
         datasets = map(guard.guarded, datasets)
-    chosen = dialect_for(path, dialect)
+    request = WriteRequest(output.ending, dialect_for(path, dialect), types, from_text=dialect is not None)
     if place.kind == "file":
         with destination(path, large) as file:
-            if writer is _excel:
-                _excel(file, datasets, chosen, from_text=dialect is not None)
-            else:
-                recoded = writer is _csv and chosen.encoding not in AS_IT_IS
-                writer(encoded(file, chosen) if recoded else file, datasets, chosen, types)
-    elif is_lake(place.scheme):
-        from oboro.io.formats.parquet import regrouped, typed
-        from oboro.io.places.lakes import write_lake
-
-        write_lake(place, regrouped(typed(block, NO_TYPES) for block in datasets))
+            output.format.write(file, datasets, request)
     elif place.kind == "table":
         from oboro.io.formats.parquet import regrouped, typed
-        from oboro.io.places.databases import write_table
 
-        write_table(place, regrouped(typed(block, NO_TYPES) for block in datasets), place.force)
+        tables = regrouped(typed(block, NO_TYPES) for block in datasets)
+        place.opener.write_table(place, tables, place.force)
     else:
-        _write_folder(datasets, place, writer, chosen, types)
+        _write_folder(datasets, place, output, request)
 
 
-def _checked(writer: Writer, block: Dataset | pa.Table) -> Dataset:
-    """The block, encoded; raises where it holds lists or structures and goes to a format that has none."""
+def _checked(format_: FileFormat, block: Dataset | pa.Table) -> Dataset:
+    """Return the block, encoded; raise where it holds lists or structures and goes to a format that has none."""
     data = block if isinstance(block, Dataset) else _unencoded(block)
-    if writer in (_csv, _excel, _json):
+    if not format_.nested:
         for name, column in data.columns.items():
             type_ = column.array.type if isinstance(column, UnencodedColumn) else column.values.type
             if is_nested(type_):
@@ -195,16 +182,15 @@ def _checked(writer: Writer, block: Dataset | pa.Table) -> Dataset:
     return data
 
 
-def _write_folder(blocks: Iterator[Dataset], place: Place, writer: Writer, dialect: Dialect, types: Types) -> None:
-    """Files of at most some million rows each; their names are numbers, since names of folders would tell values."""
+def _write_folder(blocks: Iterator[Dataset], place: Place, output: NamedOutput, request: WriteRequest) -> None:
+    """Write files of at most some million rows each; their names are numbers, since names of folders would disclose values."""
     from oboro.io.bytes import packed
 
-    name, compression = _format_of(place)
-    ending = "".join(Path(place.ending.lower()).suffixes) if place.wild else name
+    ending = "".join(Path(place.ending.lower()).suffixes) if place.wild else output.ending
     with folder_out(place, place.force) as folder, _errors_of_the_system():
         for number, part in enumerate(_parts(blocks)):
-            with folder.file(f"part-{number:05}{ending}") as file, packed(file, compression) as out:
-                writer(encoded(out, dialect) if writer is _csv else out, part, dialect, types)
+            with folder.file(f"part-{number:05}{ending}") as file, packed(file, output.packing) as out:
+                output.format.write(out, part, request)
 
 
 def _parts(blocks: Iterator[Dataset]) -> Iterator[Iterator[Dataset]]:
@@ -223,15 +209,6 @@ def _parts(blocks: Iterator[Dataset]) -> Iterator[Iterator[Dataset]]:
         yield some()
 
 
-def encoded(file: Any, dialect: Dialect) -> Any:
-    """A file that takes UTF-8 and holds the dialect's encoding."""
-    if dialect.encoding in AS_IT_IS:
-        return file
-    from oboro.io.bytes import EncodedFile
-
-    return EncodedFile(file, dialect.encoding)
-
-
 def _unencoded(table: pa.Table) -> Dataset:
     return Dataset(
         {name: UnencodedColumn(column) for name, column in zip(table.column_names, table.columns, strict=True)},
@@ -247,7 +224,7 @@ def dialect_for(path: Output, dialect: Dialect | None) -> Dialect:
 
 def dialect_asked(path: Output, dialect: Dialect | None, encoding: str) -> Dialect:
     """How the output is written: as the input, but in `encoding`."""
-    if not is_csv(path):
+    if not has_dialect(path):
         raise UsageError(Message("error_io.encoding_not_csv", path=str(path)))
     return replace(dialect or Dialect(), encoding=encoding_named(encoding))
 
@@ -257,20 +234,20 @@ def is_one_file(path: Output) -> bool:
     return as_place(path).kind == "file"
 
 
-def is_csv(path: Output) -> bool:
-    """Whether what is written under this name is CSV, packed or not."""
-    return WRITERS[_format_of(path)[0]] is _csv
+def has_dialect(path: Output) -> bool:
+    """Return whether text with a delimiter and an encoding is written under this name, packed or not."""
+    return named_output(path).format.dialects
 
 
 def one_dictionary(path: Output) -> bool:
-    """Whether a file of this name has one dictionary for a column, which must be known before its first row is written."""
-    return WRITERS[_format_of(path)[0]] is _feather
+    """Return whether a file of this name has one dictionary for a column, which must be known before its first row is written."""
+    return named_output(path).format.one_dictionary
 
 
 @contextmanager
 def destination(path: Output, large: bool = True) -> Iterator[Any]:
     """`atomic`, and what is written is packed if the name says so. `large`: not through the system's cache."""
-    _, compression = _format_of(path)
+    compression = named_output(path).packing
     place = as_place(path)
     written: AbstractContextManager[Any]
     errors: AbstractContextManager[None]
@@ -302,95 +279,38 @@ def _errors_of_the_system() -> Iterator[None]:
         raise OSError(int(found[1]) if found else 0, type(problem).__name__) from None
 
 
-Writer = Callable[[Any, Iterator[Dataset], Dialect, Types], None]
+class NamedOutput(NamedTuple):
+    """The format that the name of an output chooses."""
+
+    format: FileFormat
+    ending: str
+    packing: str | None = None
 
 
-def _format_of(path: Output) -> tuple[str, str | None]:
-    """The ending that chooses the format, and what it is packed with."""
+def named_output(path: Output) -> NamedOutput:
+    """Return the format that a name chooses, its ending, and the method with which the file is packed; raise where there is none.
+
+    A folder is written as Parquet unless a pattern names another format; a table of a database takes Arrow.
+    """
     place = as_place(path)
     if place.kind == "table":
-        return TABLE, None
-    name = ".parquet" if place.kind == "files" and not place.wild else place.ending.lower()
-    compression = COMPRESSIONS.get(Path(name).suffix)
-    inner = Path(name).stem if compression else name
-    ending = ".csv" if name == STDOUT else name if name == ".parquet" else Path(inner).suffix
-    if ending in EXCEL and ending not in WRITERS:
+        return NamedOutput(FORMATS["arrow"], "")
+    if place.path == STDOUT:
+        return NamedOutput(FORMATS.fallback, FORMATS.fallback.endings[0])
+    if place.kind == "files" and not place.wild:
+        return NamedOutput(FORMATS[FOLDER], FORMATS[FOLDER].endings[0])
+    ending, packing = inner_ending(place.ending) if place.ending.lower() != ".parquet" else (".parquet", None)
+    format_ = FORMATS.of_ending(ending)
+    if format_ is not None and ending in format_.read_only:
         raise UsageError(Message("error_io.old_excel", path=str(path), ending=ending))
-    if place.kind == "files" and ending not in FOLDERS:
-        raise UsageError(Message("error_places.no_folder_format", place=place.shown, known=list(FOLDERS)))
-    if ending not in WRITERS or ending == TABLE or (compression and WRITERS[ending] not in (_csv, _json)):
-        known = [one for one in WRITERS if one != TABLE]
-        ending = Path(name).suffix or "no ending"
-        raise UsageError(Message("error_io.no_format", path=place.shown, ending=ending, known=known))
-    return ending, compression
-
-
-def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
-    before = None
-    for number, data in enumerate(blocks):
-        if number == 0:
-            file.write(text_before_rows(list(data.columns), dialect))
-        if is_small(data):
-            file.write(text_of_rows(data, dialect))
-        else:
-            from oboro.io.formats.csv.writer import write_rows
-
-            before = write_rows(file, data, dialect, before)
-
-
-def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
-    from oboro.io.formats.parquet import as_dictionaries, only_used, parquet_writer, regrouped
-    from oboro.system.process import ahead
-
-    writer = None
-    try:
-        for group in ahead(map(only_used, regrouped(map(as_dictionaries, blocks)))):
-            writer = writer or parquet_writer(file, group.schema, types)
-            writer.write_table(group)
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-def _feather(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
-    from oboro.io.formats.parquet import regrouped, typed
-    from oboro.system.process import ahead
-
-    writer = None
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    for table in ahead(regrouped(typed(block, types) for block in blocks)):
-        writer = writer or pa.ipc.new_file(file, table.schema, options=options)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
-
-
-def _excel(
-    file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types = NO_TYPES, from_text: bool = False
-) -> None:
-    from oboro.io.formats.excel import sheet_bytes
-
-    file.write(sheet_bytes(list(blocks), from_text=from_text))
-
-
-def _json(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
-    from oboro.io.formats.json_lines import write_json_lines
-
-    write_json_lines(file, blocks)
-
-
-WRITERS: dict[str, Writer] = {
-    TABLE: _feather,  # a database takes Arrow
-    ".ndjson": _json,
-    ".jsonl": _json,
-    ".csv": _csv,
-    ".tsv": _csv,
-    ".txt": _csv,
-    ".parquet": _parquet,
-    ".feather": _feather,
-    ".arrow": _feather,
-    ".xlsx": _excel,
-}
+    if place.kind == "files" and (format_ is None or not format_.folders):
+        raise UsageError(
+            Message("error_places.no_folder_format", place=place.shown, known=written_endings(folders=True))
+        )
+    if format_ is None or (packing and (packing == "zip" or not format_.packed)):
+        ending = Path(place.ending.lower()).suffix or "no ending"
+        raise UsageError(Message("error_io.no_format", path=place.shown, ending=ending, known=written_endings()))
+    return NamedOutput(format_, ending, packing)
 
 
 # Place out ------------------------------------------------------------------------------------------------------------
@@ -403,14 +323,8 @@ PARTS = ("part-", "_", ".")  # how the names of files in a folder begin that is 
 def check_place_out(place: Place, force: bool, read: Place | None = None) -> None:
     """Before any work: raise if nothing could be written there, or what is there may not be replaced."""
     refuse_place_read(place, read)
-    if is_lake(place.scheme):
-        from oboro.io.places.lakes import check_lake
-
-        check_lake(place)
-    elif place.kind == "table":
-        from oboro.io.places.databases import check_table
-
-        check_table(place, force, read)
+    if place.kind == "table":
+        place.opener.check_output(place, force, read)
     elif place.is_local:
         if place.kind == "files":
             _check_folder(place, force)

@@ -39,6 +39,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from oboro.errors import FileError, InputError, OboroError, UsageError
+from oboro.io.formats.base import read_endings
 from oboro.system.files import ScratchFolder, open_private, require_file
 from oboro.text import LANGUAGES, Message, Words, say
 from oboro.text.language import READING, os_reason
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from oboro.recipe.release import Release
 
 __all__ = [
-    "ENDINGS",
     "QUESTIONS",
     "AddressFile",
     "Answering",
@@ -385,16 +385,12 @@ def _answered(work: Callable[[Ask], Any], ask: Ask) -> dict[str, Any]:
 
 
 MOST_JSON = 32 << 20  # a hierarchy may have many rows
-ENDINGS = (
-    *(".csv", ".tsv", ".txt", ".csv.gz", ".csv.zst", ".csv.bz2", ".csv.xz"),
-    *(".parquet", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".xls", ".ods", ".ndjson", ".jsonl"),
-)
 
 
 def ending_of(name: str) -> str:
-    """The ending that says how a file is read; empty where it is none of those that are known."""
+    """Return the ending that chooses the format of a file; empty where no format has it."""
     low = name.lower()
-    return max((one for one in ENDINGS if low.endswith(one)), key=len, default="")
+    return max((one for one in read_endings() if low.endswith(one)), key=len, default="")
 
 
 async def received_json(request: Request) -> dict[str, Any]:

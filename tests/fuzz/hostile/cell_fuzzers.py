@@ -20,7 +20,7 @@ from oboro.data.dataset import Dataset
 from oboro.data.frames import Frame
 from oboro.explorer.session import explore
 from oboro.hierarchies.spec import HierarchySpec
-from oboro.io.formats.csv import FormulaGuard
+from oboro.io.formats.csv.formulas import FormulaGuard
 from oboro.notations.formulas import guarded_text
 from oboro.recipe.assess import assess
 from oboro.recipe.starter import init

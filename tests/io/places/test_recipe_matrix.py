@@ -28,8 +28,8 @@ from tests.io.places.recipe_matrix import (
     report_facts,
 )
 
-from oboro.io.places.files import ENDINGS
-from oboro.io.places.place import DATABASES
+from oboro.io.formats.base import FORMATS
+from oboro.io.places.databases import DRIVERS
 from oboro.io.read import read
 from oboro.techniques import TECHNIQUES
 
@@ -149,7 +149,7 @@ def test_every_technique_place_and_format_is_in_the_matrix() -> None:
     used = {name for case in RECIPES.values() for step in case.steps for name in step}
     assert {*PUBLIC} <= used
     covered = {place.covers for place in PLACES.values()}
-    assert {*DATABASES.values(), *ENDINGS, "delta", "iceberg", "s3", "fsspec"} <= covered
+    assert {*DRIVERS, *FORMATS, "delta", "iceberg", "s3", "fsspec"} <= covered
 
 
 PUBLIC = [name for name in TECHNIQUES if TECHNIQUES[name].__module__.startswith("oboro.")]

@@ -16,16 +16,17 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro._lazy import pc
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.parameters import require_few_columns
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io.bytes import ByteStream, open_stream
+from oboro.io.formats.base import FileFormat, ReadRequest, TypedTable, WriteRequest
 from oboro.text import Message
 
-__all__ = ["json_objects", "json_table", "read_json_lines", "write_json_lines"]
+__all__ = ["FORMAT", "json_objects", "json_table", "read_json_lines", "write_json_lines"]
 
 
 PIECE = 1 << 22
@@ -268,3 +269,37 @@ def _encode_values(name: str, column: Column) -> list[str]:
     plain = pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_boolean(type_)
     values = column.values.to_pylist() if plain else column.texts
     return [f"{key}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}" for value in values]
+
+
+# Format ---------------------------------------------------------------------------------------------------------------
+
+
+class JsonLines(FileFormat):
+    """JSON lines (NDJSON)."""
+
+    name = "json_lines"
+    endings = (".ndjson", ".jsonl")
+    packed = objects = joined = folders = True
+
+    def recognizes(self, head: bytes, ending: str | None) -> bool:
+        """Return whether bytes without a name begin with an object."""
+        return ending is None and head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+    def read(self, path: str, request: ReadRequest) -> TypedTable:
+        """Read all lines."""
+        return TypedTable(read_json_lines(path, request.columns, request.encoding))
+
+    def read_objects(self, path: str, encoding: str | None, shown: str) -> Iterator[Row]:
+        """Yield the objects of a file."""
+        return json_objects(path, encoding, shown)
+
+    def table_of_objects(self, shown: str, objects: Iterator[Row], columns: Sequence[str] | None) -> Dataset:
+        """Return objects as a table."""
+        return json_table(shown, objects, columns)
+
+    def write(self, file: Any, blocks: Iterator[Dataset], request: WriteRequest) -> None:
+        """Write one object a row."""
+        write_json_lines(file, blocks)
+
+
+FORMAT = JsonLines()

@@ -8,39 +8,40 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from oboro.data.column import Column, UnencodedColumn, plain, why_unusable
+from oboro._lazy import lazy_module, pc
+from oboro.data.column import Column, NestedColumn, UnencodedColumn, UnreadColumn, plain, why_unusable
 from oboro.data.dataset import Dataset
-from oboro.data.frames import Types, as_it_came, dictionary_array, type_again
+from oboro.data.frames import Types, as_it_came, dictionary_array, lost_types, type_again
 from oboro.data.parameters import require_few_columns
 from oboro.errors import ColumnError
-from oboro.io.bytes import readable
+from oboro.io import column_store
+from oboro.io.bytes import FileState, readable
 from oboro.io.column_store import UntouchedColumns
-from oboro.io.formats.columns import (
-    MOST_ROWS,
-    GrowingColumn,
-    GrowingDictionary,
-    RowCounter,
-    by_appearance,
-    growing_column,
-    is_text,
-    joined_column,
+from oboro.io.formats.base import (
+    FileFormat,
+    ReadRequest,
+    TypedTable,
+    WriteRequest,
+    require_columns,
+    rows_in_group,
 )
-from oboro.io.write import rows_in_group
-from oboro.kernels import grouping
 from oboro.system.process import ahead
 from oboro.text import Message
 from oboro.text.language import RowProgress
 
+if TYPE_CHECKING:
+    from oboro.io.formats.columns import GrowingColumn, RowCounter
+
 __all__ = [
+    "FORMAT",
     "UntouchedParquetColumns",
     "are_small",
     "as_dictionaries",
@@ -55,6 +56,9 @@ __all__ = [
 ]
 
 
+pq = lazy_module("pyarrow.parquet")
+growing = lazy_module("oboro.io.formats.columns")
+grouping = lazy_module("oboro.kernels.grouping")
 CELLS = 1 << 19  # values read at a time; larger batches come in new memory each time, which took ten times as long
 FEW_BYTES = 1 << 16  # bytes read at a time of a column of which only the beginning is asked for
 FEWEST = 1 << 12  # rows read at a time, at least
@@ -102,12 +106,12 @@ def batches(
 
     All rows are read ahead by another thread, some row groups by this one. Text comes as `dictionaries` where so named.
     """
-    rows = min(max(CELLS // max(len(columns), 1), FEWEST), MOST_ROWS)
+    rows = min(max(CELLS // max(len(columns), 1), FEWEST), growing.MOST_ROWS)
     with pq.ParquetFile(path, pre_buffer=False, read_dictionary=list(dictionaries)) as file:
         if not columns:
             chosen = range(file.metadata.num_row_groups) if groups is None else groups
             count = sum(file.metadata.row_group(number).num_rows for number in chosen)
-            yield from (_empty(min(MOST_ROWS, count - start)) for start in range(0, count, MOST_ROWS))
+            yield from (_empty(min(growing.MOST_ROWS, count - start)) for start in range(0, count, growing.MOST_ROWS))
         elif groups is None:
             yield from map(_checked, ahead(file.iter_batches(rows, columns=list(columns))))
         else:
@@ -138,7 +142,7 @@ def encode(path: str, columns: Sequence[str], done: RowProgress | None = None) -
             raise ColumnError(nested[name])
     with pq.ParquetFile(path) as file:
         groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
-    counter = RowCounter(sum(groups), done)
+    counter = growing.RowCounter(sum(groups), done)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
             parts = [pool.submit(_encode, path, schema, columns, some, counter) for some in _shares(groups)]
@@ -150,7 +154,8 @@ def encode(path: str, columns: Sequence[str], done: RowProgress | None = None) -
 
 def _joined(path: str, name: str, parts: list[dict[str, GrowingColumn]], pool: ThreadPoolExecutor) -> Column:
     with _text_is_text(path, name):
-        return joined_column([part.pop(name) for part in parts], pool)
+        column: Column = growing.joined_column([part.pop(name) for part in parts], pool)
+        return column
 
 
 @contextmanager
@@ -175,11 +180,11 @@ def _encode(
     path: str, schema: pa.Schema, columns: Sequence[str], groups: range, counter: RowCounter
 ) -> dict[str, GrowingColumn]:
     """Some row groups of some columns."""
-    repeated = _repeated(path, [name for name in columns if is_text(schema.field(name).type)], groups)
+    repeated = _repeated(path, [name for name in columns if growing.is_text(schema.field(name).type)], groups)
     parts: dict[str, GrowingColumn] = {
-        name: GrowingDictionary(counter.total)
+        name: growing.GrowingDictionary(counter.total)
         if name in repeated
-        else growing_column(schema.field(name).type, counter.total)
+        else growing.growing_column(schema.field(name).type, counter.total)
         for name in columns
     }
     for batch in batches(path, columns, groups, repeated):
@@ -217,7 +222,7 @@ def as_dictionaries(data: Dataset) -> pa.Table:
 
 
 def _dictionary(column: Column) -> pa.Array:
-    if isinstance(column, UnencodedColumn) or not is_text(column.values.type):
+    if isinstance(column, UnencodedColumn) or not growing.is_text(column.values.type):
         return column.decode()
     return pa.DictionaryArray.from_arrays(pa.array(column.codes.astype(np.int32)), column.values)
 
@@ -234,7 +239,7 @@ def _used(column: pa.ChunkedArray) -> pa.Array:
     codes = array.indices.to_numpy(zero_copy_only=False)
     seen, labels = np.zeros(len(array.dictionary), dtype=np.uint32), np.empty(codes.size, dtype=np.uint32)
     grouping.number_by_appearance(codes, seen, labels)
-    values = array.dictionary.take(pa.array(by_appearance(seen)))
+    values = array.dictionary.take(pa.array(growing.by_appearance(seen)))
     if not values.null_count:
         return pa.DictionaryArray.from_arrays(pa.array(labels.astype(np.int32)), values)
     missing = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))  # Parquet has no such entry
@@ -242,7 +247,7 @@ def _used(column: pa.ChunkedArray) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, values.drop_null())
 
 
-def parquet_writer(file: Any, schema: pa.Schema, types: Types) -> pq.ParquetWriter:
+def parquet_writer(file: Any, schema: pa.Schema, types: Types) -> Any:
     """A writer whose file says what columns were in the input (`types`); else that text is text, though it comes as dictionaries.
 
     A dictionary is said to have no order: Parquet gives the one of the rows.
@@ -250,7 +255,7 @@ def parquet_writer(file: Any, schema: pa.Schema, types: Types) -> pq.ParquetWrit
     Text gets no statistics: for dictionaries they would take as long as everything else, since Arrow looks at every row for them.
     """
     plain = [pa.field(entry.name, _plain(entry.type)) for entry in schema]
-    measured = [entry.name for entry in plain if not is_text(entry.type)]
+    measured = [entry.name for entry in plain if not growing.is_text(entry.type)]
     fields = [pa.field(one.name, _unordered(type_again(one.name, one.type, types) or one.type)) for one in plain]
     writer = pq.ParquetWriter(file, schema, compression="zstd", store_schema=False, write_statistics=measured or False)
     writer.add_key_value_metadata({"ARROW:schema": b64encode(pa.schema(fields).serialize().to_pybytes()).decode()})
@@ -319,3 +324,115 @@ class UntouchedParquetColumns(UntouchedColumns):
             for batch in batches(self.path, wanted):
                 arrays = zip(wanted, batch.columns, strict=True)
                 yield Dataset({name: UnencodedColumn(array) for name, array in arrays}, batch.num_rows)
+
+
+# Files of a folder ----------------------------------------------------------------------------------------------------
+
+
+class ParquetColumns:
+    """One Parquet file of a folder or a store, or some of its row groups."""
+
+    def __init__(self, file: Any) -> None:
+        self.handle = file.opened()
+        self.file = pq.ParquetFile(self.handle, pre_buffer=not file.local)
+        self.schema, self.rows = self.file.schema_arrow, self.file.metadata.num_rows
+        self.groups = None if file.groups is None else list(range(*file.groups))
+
+    def __enter__(self) -> ParquetColumns:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.handle.close()
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches of some columns."""
+        if columns:
+            yield from map(_checked, self.file.iter_batches(rows, self.groups, list(columns)))
+        else:
+            left = sum(self.in_groups if self.groups is None else map(self.in_groups.__getitem__, self.groups))
+            yield from (_empty(min(growing.MOST_ROWS, left - begin)) for begin in range(0, left, growing.MOST_ROWS))
+
+    @cached_property
+    def in_groups(self) -> list[int]:
+        """The number of rows of each group."""
+        metadata = self.file.metadata
+        return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+
+# Format ---------------------------------------------------------------------------------------------------------------
+
+
+class Parquet(FileFormat):
+    """Parquet."""
+
+    name = "parquet"
+    endings = (".parquet", ".pq")
+    magic = (b"PAR1",)
+    nested = columnar = divided = joined = folders = offered = True
+
+    def column_names(self, path: str, request: ReadRequest) -> list[str]:
+        """Return the names in the footer."""
+        with readable(path):
+            return list(schema_of(path).names)
+
+    def read(self, path: str, request: ReadRequest) -> TypedTable:
+        """Read all columns or the requested ones; columns that need not be held stay in the file."""
+        if request.held is not None:
+            return self._read_held(path, request)
+        with readable(path):
+            schema = schema_of(path)
+            require_columns(path, schema.names, request.columns)
+            nested = unusable(path, schema) if request.columns is None else {}
+            names = list(schema.names if request.columns is None else request.columns)
+            data = encode(path, [name for name in names if name not in nested])
+        floats = {
+            name: replace(column, finer=partial(_with_nan, path, name))
+            for name, column in data.columns.items()
+            if column.missing >= 0 and pa.types.is_floating(schema.field(name).type)
+        }
+        left = {name: NestedColumn(data.rows, why) for name, why in nested.items()}
+        return TypedTable(data.with_columns({**floats, **left}).select(names), lost_types(schema))
+
+    def _read_held(self, path: str, request: ReadRequest) -> TypedTable:
+        """Read the held columns, and small fingerprinted ones: holding their codes is faster than reading twice."""
+        held, fingerprinted = set(request.held or ()), set(request.fingerprinted)
+        with readable(path):
+            file_state = FileState.of(path)
+            schema = schema_of(path)
+            names, nested = schema.names, unusable(path, schema)
+            # To ask takes a twentieth of a second for each million rows.
+            small = not fingerprinted <= held and are_small(path, fingerprinted, column_store.HELD_TOO)
+            kept = [name for name in names if name in held or (small and name in fingerprinted and name not in nested)]
+            data = encode(path, kept, request.progress)
+        left = {
+            name: NestedColumn(data.rows, nested[name]) if name in nested else UnreadColumn(data.rows) for name in names
+        }
+        columns = {name: data[name] if name in data else left[name] for name in names}
+        untouched = None
+        if len(kept) < len(names):
+            untouched = UntouchedParquetColumns(path, tuple(names), data.rows, file_state, None)
+        return TypedTable(replace(data, columns=columns), lost_types(schema), untouched=untouched)
+
+    def write(self, file: Any, blocks: Iterator[Dataset], request: WriteRequest) -> None:
+        """Write row groups, the next one being prepared while one is written."""
+        writer = None
+        try:
+            for group in ahead(map(only_used, regrouped(map(as_dictionaries, blocks)))):
+                writer = writer or parquet_writer(file, group.schema, request.types)
+                writer.write_table(group)
+        finally:
+            if writer is not None:
+                writer.close()
+
+    def open_columns(self, file: Any) -> ParquetColumns:
+        """Open a file."""
+        return ParquetColumns(file)
+
+
+def _with_nan(path: str, name: str) -> Column:
+    """Return a column with not-a-number and missing apart; read again, since hardly any file has both."""
+    with readable(path):
+        return Column.encode(pq.read_table(path, columns=[name]).column(0)).finest()
+
+
+FORMAT = Parquet()

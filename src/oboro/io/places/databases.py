@@ -16,10 +16,12 @@ import pyarrow as pa
 
 from oboro.errors import ColumnError, FileError, OboroError, UsageError
 from oboro.io.places.batches import BatchTable, simple_batch, simple_schema
-from oboro.io.places.place import DATABASES, OURS, Place, is_lake, without_secrets
+from oboro.io.places.place import OURS, Place, TablePlace, parameters_of, without_secrets
 from oboro.text import Message
 
 __all__ = [
+    "DRIVERS",
+    "PLACE",
     "DatabaseTable",
     "Driver",
     "DriverRows",
@@ -48,6 +50,7 @@ class Driver:
     module: str
     extra: str  # of this package, which brings the driver
     is_file: bool = False
+    aliases: tuple[str, ...] = ()  # other schemes
     begins: tuple[str, ...] = ()  # said before a query: nothing but reading is allowed, all of one moment
 
 
@@ -60,6 +63,7 @@ DRIVERS = {
             "postgresql",
             "adbc_driver_postgresql.dbapi",
             "postgresql",
+            aliases=("postgres",),
             begins=("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",),
         ),
     )
@@ -68,7 +72,7 @@ DRIVERS = {
 
 def driver_of(place: Place) -> Driver:
     """The driver of a place's database."""
-    return DRIVERS[DATABASES[place.scheme]]
+    return next(one for one in DRIVERS.values() if place.scheme in (one.name, *one.aliases))
 
 
 def quoted(name: str) -> str:
@@ -372,7 +376,7 @@ def check_table(place: Place, force: bool, read: Place | None) -> None:
 
 
 def _refuse_read(place: Place, read: Place | None, there: bool) -> None:
-    if read is None or read.kind != "table" or is_lake(read.scheme) or not there or not same_database(place, read):
+    if read is None or read.kind != "table" or read.opener is not PLACE or not there or not same_database(place, read):
         return
     if read.parameter("query"):
         raise UsageError(Message("error_places.maybe_read", place=place.shown))
@@ -499,3 +503,38 @@ def _type(type_: pa.DataType, database: str) -> pa.DataType:
     if database == "sqlite" and not (plain or pa.types.is_string(type_) or pa.types.is_binary(type_)):
         return pa.string()
     return type_
+
+
+# Place ----------------------------------------------------------------------------------------------------------------
+
+
+class Databases(TablePlace):
+    """Tables and queries of databases."""
+
+    schemes = tuple(scheme for one in DRIVERS.values() for scheme in (one.name, *one.aliases))
+
+    def named(self, text: str, scheme: str, rest: str) -> Place:
+        """Return the table or the query that a URL names; raise where it names none, or both."""
+        path, _, query = rest.partition("?")
+        place = Place(text, scheme, "table", path, parameters_of(query))
+        asked = [name for name in ("table", "query") if place.parameter(name)]
+        if len(asked) != 1:
+            raise UsageError(Message("error_places.table_or_query", place=place.shown))
+        if "\0" in place.text:
+            raise UsageError(Message("error_places.no_name", place=place.shown.replace("\0", "␀")))
+        return place
+
+    def open_table(self, place: Place) -> BatchTable:
+        """Open a table or a query."""
+        return DatabaseTable(place)
+
+    def check_output(self, place: Place, force: bool, read: Place | None) -> None:
+        """Raise if the table exists and may not be replaced, or is the one that was read."""
+        check_table(place, force, read)
+
+    def write_table(self, place: Place, tables: Iterator[pa.Table], force: bool) -> None:
+        """Write a table in one transaction."""
+        write_table(place, tables, force)
+
+
+PLACE = Databases()

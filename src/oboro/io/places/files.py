@@ -21,9 +21,9 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from oboro.errors import ColumnError, FileError, OboroError, UsageError
+from oboro.io.formats.base import FORMATS, FileFormat, format_of_stored_file
 from oboro.io.places.batches import BatchTable, simple_batch, simple_schema
 from oboro.io.places.place import GLOB, Place, without_secrets, without_values
 from oboro.system.process import ahead
@@ -216,15 +216,6 @@ def _why(problem: BaseException, place: Place) -> Any:
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
 STAGING = "_oboro-"  # what is being written begins so; readers of such folders leave it out
 DONE = "_SUCCESS"
-ENDINGS = {
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
-    "csv": (".csv", ".tsv", ".txt"),
-    "json": (".ndjson", ".jsonl"),
-    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-}
-PACKED = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
-MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 
 
 @dataclass(frozen=True)
@@ -349,24 +340,20 @@ def _keys(path: str) -> tuple[tuple[str, str | None], ...]:
     return tuple((unquote(name), None if value == HIVE_MISSING else unquote(value)) for name, _, value in found)
 
 
-def file_format(place: Place, files: list[TableFile]) -> str:
-    """Which format all files have; raises where they have several, or none that is known."""
+def file_format(place: Place, files: list[TableFile]) -> FileFormat:
+    """Return the format that all files have; raise where they have several."""
     with at_place(place):
-        found = {_format(one) for one in files if one.size}
+        found = {format_.name: format_ for format_ in (_format(one) for one in files if one.size)}
     if len(found) > 1:
         raise FileError(Message("error_places.formats", place=place.shown, formats=sorted(found)))
-    return found.pop() if found else "csv"
+    return next(iter(found.values()), FORMATS.fallback)
 
 
-def _format(file: TableFile) -> str:
-    name = file.path.lower()
-    for packed in PACKED:
-        name = name.removesuffix(packed)
-    by_name = next((known for known, endings in ENDINGS.items() if name.endswith(endings)), None)
-    return by_name or next((known for magic, known in MAGIC.items() if file.head().startswith(magic)), "csv")
+def _format(file: TableFile) -> FileFormat:
+    return format_of_stored_file(file.path, file.head)
 
 
-def table_files(place: Place) -> tuple[str, list[TableFile]]:
+def table_files(place: Place) -> tuple[FileFormat, list[TableFile]]:
     """The format of the files of a place, and the files."""
     files = files_of(place)
     return file_format(place, files), files
@@ -394,9 +381,8 @@ class ColumnarFiles(BatchTable):
 
     twice = True
 
-    def __init__(self, place: Place, files: Sequence[TableFile], format_: str) -> None:
+    def __init__(self, place: Place, files: Sequence[TableFile], format_: FileFormat) -> None:
         self.place, self.files, self.shown = place, files, place.shown
-        self.kind = _ParquetFile if format_ == "parquet" else _ArrowFile
         self.nbytes = sum(one.size for one in files)
         self.format = format_
 
@@ -414,7 +400,7 @@ class ColumnarFiles(BatchTable):
         return pa.schema([*schema, *told]), rows
 
     def _footer(self, one: TableFile) -> tuple[pa.Schema, int]:
-        with self._reading(one), self.kind(one) as file:
+        with self._reading(one), self.format.open_columns(one) as file:
             return simple_schema(file.schema), file.rows
 
     def shares(self, most: int) -> list[BatchTable]:
@@ -431,7 +417,7 @@ class ColumnarFiles(BatchTable):
 
     @staticmethod
     def known(
-        place: Place, files: Sequence[TableFile], format_: str, schema: pa.Schema, rows: int = 0
+        place: Place, files: Sequence[TableFile], format_: FileFormat, schema: pa.Schema, rows: int = 0
     ) -> ColumnarFiles:
         """Files whose columns are known: their ends are not read for that."""
         table = ColumnarFiles(place, files, format_)
@@ -456,14 +442,14 @@ class ColumnarFiles(BatchTable):
         wanted = pa.schema([self.schema.field(name) for name in columns])
         step = min(max(CELLS // max(len(columns), 1), FEWEST), MOST_ROWS)
         for one in self.files:
-            with self._reading(one), self.kind(one) as file:
+            with self._reading(one), self.format.open_columns(one) as file:
                 here = [name for name in columns if name in file.schema.names]
                 for batch in file.batches(here, step):
                     yield _with_keys(batch, dict(one.keys), wanted)
 
     def pieces(self, one: TableFile, rows: int) -> list[tuple[int, int]]:
         """Groups of a Parquet file that follow each other and have about so many rows together: from which to which."""
-        with self._reading(one), _ParquetFile(one) as file:
+        with self._reading(one), self.format.open_columns(one) as file:
             ends = np.cumsum(file.in_groups)
         cuts = (
             [int(np.searchsorted(ends, begin, side="right")) for begin in range(rows, int(ends[-1]), rows)]
@@ -506,80 +492,6 @@ def _with_keys(batch: pa.RecordBatch, keys: dict[str, str | None], schema: pa.Sc
         names = [*batch.schema.names, *(one.name for one in told)]
         batch = pa.RecordBatch.from_arrays([*batch.columns, *arrays], names=names)
     return simple_batch(batch, schema)
-
-
-class _ParquetFile:
-    """One Parquet file."""
-
-    def __init__(self, file: TableFile) -> None:
-        self.handle = file.opened()
-        self.file = pq.ParquetFile(self.handle, pre_buffer=not file.local)
-        self.schema, self.rows = self.file.schema_arrow, self.file.metadata.num_rows
-        self.groups = None if file.groups is None else list(range(*file.groups))
-
-    def __enter__(self) -> _ParquetFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.handle.close()
-
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Some columns."""
-        if columns:
-            yield from map(_whole, self.file.iter_batches(rows, self.groups, list(columns)))
-        else:
-            yield from _only_rows(
-                sum(self.in_groups) if self.groups is None else sum(map(self.in_groups.__getitem__, self.groups))
-            )
-
-    @cached_property
-    def in_groups(self) -> list[int]:
-        """How many rows each group has."""
-        told = self.file.metadata
-        return [told.row_group(number).num_rows for number in range(told.num_row_groups)]
-
-
-class _ArrowFile:
-    """One Arrow file (Feather), or a stream of Arrow in a file."""
-
-    def __init__(self, file: TableFile) -> None:
-        self.handle = file.opened()
-        self.streamed = file.head(6) != b"ARROW1"
-        self.reader: Any = pa.ipc.open_stream(self.handle) if self.streamed else pa.ipc.open_file(self.handle)
-        self.schema = self.reader.schema
-
-    @property
-    def rows(self) -> int:
-        """How many there are; of a stream nobody knows before its end."""
-        if self.streamed:
-            return 0
-        return sum(self.reader.get_batch(number).num_rows for number in range(self.reader.num_record_batches))
-
-    __enter__ = lambda self: self  # noqa: E731
-
-    def __exit__(self, *_: object) -> None:
-        self.handle.close()
-
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Some columns."""
-        several = self.reader if self.streamed else map(self.reader.get_batch, range(self.reader.num_record_batches))
-        for batch in several:
-            batch.validate(full=True)  # Arrow believes what a file says, and kernels believe Arrow
-            for begin in range(0, batch.num_rows, rows):
-                yield batch.select(list(columns)).slice(begin, rows) if columns else batch.select([]).slice(begin, rows)
-
-
-def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
-    for column in batch.columns:
-        if pa.types.is_time(column.type):
-            column.validate(full=True)
-    return batch
-
-
-def _only_rows(rows: int) -> Iterator[pa.RecordBatch]:
-    for begin in range(0, rows, MOST_ROWS):
-        count = min(MOST_ROWS, rows - begin)
-        yield pa.RecordBatch.from_arrays([pa.nulls(count)], names=[""]).select([])
 
 
 # Fetched files --------------------------------------------------------------------------------------------------------

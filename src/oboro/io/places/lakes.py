@@ -16,10 +16,10 @@ import pyarrow as pa
 from oboro.errors import FileError, OboroError, UsageError
 from oboro.io.places.batches import BatchTable, simple_batch, simple_schema
 from oboro.io.places.databases import DriverRows
-from oboro.io.places.place import Place, as_place
+from oboro.io.places.place import Place, TablePlace, as_place
 from oboro.text import Message
 
-__all__ = ["LakeTable", "check_lake", "write_lake"]
+__all__ = ["PLACE", "LakeTable", "check_lake", "write_lake"]
 
 
 READ, WRITTEN = "error_places.cannot_be_read", "error_places.cannot_be_written"
@@ -193,3 +193,31 @@ class IcebergTable:
         """Files that no commit names."""
         if self.location is not None and not self.is_there():
             _remove(self.location.removeprefix("file://"))
+
+
+# Place ----------------------------------------------------------------------------------------------------------------
+
+
+class Lakes(TablePlace):
+    """Tables of Delta and Iceberg; `delta+s3` is Delta in a store."""
+
+    schemes = ("delta", "iceberg")
+
+    def named(self, text: str, scheme: str, rest: str) -> Place:
+        """Return the table that a URL names."""
+        return Place(text, scheme, "table", rest.rstrip("/"))
+
+    def open_table(self, place: Place) -> BatchTable:
+        """Open the current version of a table."""
+        return LakeTable(place)
+
+    def check_output(self, place: Place, force: bool, read: Place | None) -> None:
+        """Raise if there is such a table: none is ever replaced."""
+        check_lake(place)
+
+    def write_table(self, place: Place, tables: Iterator[pa.Table], force: bool) -> None:
+        """Write a new table with one commit."""
+        write_lake(place, tables)
+
+
+PLACE = Lakes()

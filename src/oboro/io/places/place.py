@@ -8,22 +8,35 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import unquote, unquote_plus
 
-from oboro.errors import UsageError
-from oboro.text import Message
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-__all__ = ["DATABASES", "STDIO", "Place", "as_place", "is_lake", "is_plain_file", "without_secrets"]
+    from oboro.io.places.batches import BatchTable
+
+__all__ = [
+    "OURS",
+    "STDIO",
+    "TABLE_PLACES",
+    "Place",
+    "TablePlace",
+    "as_place",
+    "is_plain_file",
+    "parameters_of",
+    "without_secrets",
+]
 
 
 STDIO = "-"
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 GLOB = re.compile(r"[*?\[]")
-DATABASES = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql"}
 OURS = ("table", "query", "schema")  # parameters of a database's URL that are not the driver's
 SECRETS = (
     "PGPASSWORD", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY",
@@ -81,6 +94,13 @@ class Place:
         return not self.scheme and self.kind == "file"
 
     @property
+    def opener(self) -> TablePlace:
+        """The registered kind of place that opens a table with this scheme."""
+        found = TABLE_PLACES.of_scheme(self.scheme)
+        assert found is not None
+        return found
+
+    @property
     def wild(self) -> bool:
         """Whether it names files by a pattern."""
         return self.kind == "files" and bool(GLOB.search(self.path))
@@ -89,6 +109,73 @@ class Place:
     def ending(self) -> str:
         """The last part of the name, whose ending chooses a format."""
         return self.path.rstrip("/").rsplit("/", 1)[-1]
+
+
+# Registry -------------------------------------------------------------------------------------------------------------
+
+
+class TablePlace:
+    """A kind of place whose URLs name tables, such as databases. A subclass in a module of this folder adds a kind.
+
+    Attributes
+    ----------
+    schemes : tuple of str
+        Schemes of its URLs; `delta` names `delta+s3` too.
+    """
+
+    schemes: ClassVar[tuple[str, ...]]
+
+    def named(self, text: str, scheme: str, rest: str) -> Place:
+        """Return the place that a URL names; `rest` follows the scheme."""
+        raise NotImplementedError
+
+    def open_table(self, place: Place) -> BatchTable:
+        """Open a table for reading."""
+        raise NotImplementedError
+
+    def check_output(self, place: Place, force: bool, read: Place | None) -> None:
+        """Raise, before any work, if the table could not be written, or is the one that was read."""
+        raise NotImplementedError
+
+    def write_table(self, place: Place, tables: Iterator[pa.Table], force: bool) -> None:
+        """Write tables that together are one: all rows appear at once, or none."""
+        raise NotImplementedError
+
+
+class TablePlaces(Mapping[str, TablePlace]):
+    """Kinds of places by the names of their modules in this folder, each with one `PLACE`; a module is loaded for a URL."""
+
+    SUPPORT = frozenset({"__init__", "batches", "files", "place"})
+    """Modules that places share, and files, which are what remains where no scheme is registered."""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all kinds."""
+        return tuple(sorted({one.stem for one in Path(__file__).parent.glob("*.py")} - self.SUPPORT))
+
+    def __getitem__(self, name: str) -> TablePlace:
+        if name not in self.names:
+            raise KeyError(name)
+        place: TablePlace = import_module(f"oboro.io.places.{name}").PLACE
+        return place
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def of_scheme(self, scheme: str) -> TablePlace | None:
+        """Return the kind of place that a scheme names; None for stores of files."""
+        if not scheme:
+            return None
+        return next((one for one in self.values() if scheme.partition("+")[0] in one.schemes), None)
+
+
+TABLE_PLACES = TablePlaces()
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
 
 
 def without_values(path: str) -> str:
@@ -124,19 +211,13 @@ def as_place(name: str | Path | Place) -> Place:
         return Place(text, "", _local_kind(path), path)
     scheme, rest = found[1].lower(), found[2]
     path, _, query = rest.partition("?")
-    if is_lake(scheme):
-        return Place(text, scheme, "table", rest.rstrip("/"))
-    if scheme in DATABASES:
-        return _table(Place(text, scheme, "table", path, _parameters(query)))
+    tables = TABLE_PLACES.of_scheme(scheme)
+    if tables is not None:
+        return tables.named(text, scheme, rest)
     wild = _looks_wild(rest)  # a pattern may hold a question mark
-    path, parameters = (rest, ()) if wild else (path, _parameters(query))
+    path, parameters = (rest, ()) if wild else (path, parameters_of(query))
     kind: Kind = "files" if path.endswith("/") or GLOB.search(path) else "file"
     return Place(text, scheme, kind, path, parameters)
-
-
-def is_lake(scheme: str) -> bool:
-    """Whether a scheme is of Delta or Iceberg; `delta+s3` is Delta in a store."""
-    return scheme == "iceberg" or scheme.partition("+")[0] == "delta"
 
 
 def _looks_wild(rest: str) -> bool:
@@ -163,20 +244,11 @@ def is_plain_file(name: object) -> bool:
     return isinstance(name, str | os.PathLike) and _local_kind(str(text)) == "file"
 
 
-def _parameters(query: str) -> tuple[tuple[str, str], ...]:
+def parameters_of(query: str) -> tuple[tuple[str, str], ...]:
     """The parameters of a URL. A query may be written as it is, with its spaces, `+` and `&`, or encoded."""
     parts = re.split(r"&(?=[A-Za-z_][A-Za-z0-9_.]*=)", query) if query else []
     pairs = [part.partition("=") for part in parts]
     return tuple((name, unquote(value) if " " in value else unquote_plus(value)) for name, _, value in pairs)
-
-
-def _table(place: Place) -> Place:
-    asked = [name for name in ("table", "query") if place.parameter(name)]
-    if len(asked) != 1:
-        raise UsageError(Message("error_places.table_or_query", place=place.shown))
-    if "\0" in place.text:
-        raise UsageError(Message("error_places.no_name", place=place.shown.replace("\0", "␀")))
-    return place
 
 
 def names_a_place(source: object) -> bool:

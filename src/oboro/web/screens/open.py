@@ -7,6 +7,7 @@ from typing import Any
 
 from oboro.errors import UsageError
 from oboro.explorer.session import explore
+from oboro.io.formats.base import FORMATS, inner_ending
 from oboro.io.formats.excel import open_workbook
 from oboro.io.read import read
 from oboro.text import Message
@@ -31,7 +32,8 @@ def show_files(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
 def sheets(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """The sheets of an Excel file."""
     path, name, _ = desk.file(given)
-    if not name.lower().endswith((".xlsx", ".xlsm", ".xls", ".ods")):
+    format_ = FORMATS.of_ending(inner_ending(name)[0])
+    if format_ is None or "sheet" not in format_.options:
         return {"sheets": []}
     with open_workbook(str(path), name) as book:
         return {"sheets": book.sheets}

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.parameters import LOOKS_LIKE_DATA, named_by_place, require_few_columns
 from oboro.errors import FileError, UsageError
-from oboro.io.bytes import text_encoding
+from oboro.io.bytes import EncodedFile, text_encoding
 from oboro.text import Message, Raw
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Dialect",
     "NotUnicode",
     "dialect_of",
+    "encoded",
     "encoding_named",
     "first_record",
     "in_encoding",
@@ -302,3 +304,10 @@ def _held(letter: str, encoding: str) -> bool:
         return letter.encode(encoding).decode(encoding) == letter
     except UnicodeError:
         return False
+
+
+def encoded(file: Any, dialect: Dialect) -> Any:
+    """Return a file that takes UTF-8 and writes the encoding of the dialect to `file`."""
+    if dialect.encoding in AS_IT_IS:
+        return file
+    return EncodedFile(file, dialect.encoding)
