@@ -48,6 +48,10 @@ def texts(data: Dataset) -> dict[str, list[str | None]]:
     return {name: [plain(text) for text in texts_of(column.decode())] for name, column in data.columns.items()}
 
 
+def _stripped(values: list[str | None]) -> list[str | None]:
+    return [None if one is None else one.rstrip(" ") for one in values]
+
+
 @pytest.mark.parametrize("table", AWKWARD)
 @pytest.mark.parametrize(("name", "ending"), WRITTEN)
 def test_awkward_tables_come_back(name: str, ending: str, table: str, tmp_path: Path) -> None:
@@ -55,7 +59,10 @@ def test_awkward_tables_come_back(name: str, ending: str, table: str, tmp_path: 
     data = Dataset.from_arrow(AWKWARD[table])
     write(data, path)
     assert format_of_file(path).name == name
-    assert texts(read(path).data) == texts(data)
+    found, expected = texts(read(path).data), texts(data)
+    if ending in FORMATS[name].trimmed:
+        found, expected = ({name: _stripped(one) for name, one in each.items()} for each in (found, expected))
+    assert found == expected
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 

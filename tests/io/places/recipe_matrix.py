@@ -28,8 +28,9 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 import oboro
+from oboro.data.dataset import Dataset
 from oboro.errors import OboroError
-from oboro.io.write import write_blocks
+from oboro.io.write import write, write_blocks
 
 __all__ = [
     "OUTPUTS",
@@ -344,6 +345,7 @@ PLACES: dict[str, MatrixPlace] = {
     "arrow folder": MatrixPlace(_halves(".arrow", _arrow_file), "arrow"),
     "json lines": MatrixPlace(_file(".ndjson", _json), "json_lines"),
     "json folder": MatrixPlace(_halves(".ndjson", _json), "json_lines"),
+    "survey": MatrixPlace(_file(".dta", lambda table, path: write(Dataset.from_arrow(table), path)), "survey"),
     "excel": MatrixPlace(_file(".xlsx", _excel), "excel"),
     "dataset of files": MatrixPlace(lambda *given: ds.dataset(_halves(".parquet", pq.write_table)(*given)), "parquet"),
     "pattern": MatrixPlace(lambda *given: _halves(".parquet", pq.write_table)(*given) + "*.parquet", "parquet"),

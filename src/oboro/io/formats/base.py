@@ -116,6 +116,8 @@ class FileFormat:
         First bytes of such a file, at most eight.
     read_only : tuple of str
         Endings under which files are read but not written.
+    trimmed : tuple of str
+        Endings of files in which spaces at the end of text are lost.
     packed : bool
         Files may be packed (`.csv.gz`).
     fallback : bool
@@ -148,6 +150,7 @@ class FileFormat:
     endings: ClassVar[tuple[str, ...]]
     magic: ClassVar[tuple[bytes, ...]] = ()
     read_only: ClassVar[tuple[str, ...]] = ()
+    trimmed: ClassVar[tuple[str, ...]] = ()
     packed: ClassVar[bool] = False
     fallback: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ()

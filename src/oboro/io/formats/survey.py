@@ -171,7 +171,7 @@ def _joined(blocks: Sequence[Dataset]) -> Dataset:
 
 @contextmanager
 def _private_file() -> Iterator[str]:
-    """Give the path of a file that only this user can read, since the library writes files by name; on Linux it has no other name."""
+    """Give the path of a file that only this user can read, since the library writes by name; on Linux it has no other one."""
     if sys.platform == "linux":
         with tempfile.TemporaryFile() as file:
             yield f"/proc/self/fd/{file.fileno()}"
@@ -189,6 +189,7 @@ class Survey(FileFormat):
     name = "survey"
     endings = (".dta", ".sav", ".zsav")
     magic = (b"<stata_d", b"$FL2", b"$FL3")
+    trimmed = (".sav", ".zsav")
     options = ("labels",)
 
     def recognizes(self, head: bytes, ending: str | None) -> bool:
