@@ -146,7 +146,7 @@ def test_formats_are_named_without_loading_them() -> None:
 
 def test_an_unknown_reading_option_of_a_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(oboro.errors.UsageError, match="no-labels"):
+    with pytest.raises(oboro.errors.UsageError, match="labels=False is for"):
         read(tmp_path / "t.csv", labels=False)
-    with pytest.raises(oboro.errors.UsageError, match="no-labels"):
+    with pytest.raises(oboro.errors.UsageError, match="labels=False is for"):
         read(f"{tmp_path}/*.csv", labels=False)
