@@ -273,7 +273,7 @@ def _texts(value: Any) -> Iterator[str]:
 SUPPORT = frozenset(
     {
         *("base", "checks", "columns", "conditions", "kernels", "level_limits"),
-        *("population", "requirements", "series"),
+        *("model_checks", "population", "requirements", "series"),
     }
 )
 """Modules of this folder that techniques share. Every other module is one technique, under the name of its step."""
