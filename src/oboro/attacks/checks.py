@@ -21,7 +21,7 @@ from oboro.text import LANGUAGES
 __all__ = ["CHECKS", "awkward", "check", "subjects"]
 
 
-SECONDS = 20  # for a table of a few hundred rows, kernels compiled anew
+SECONDS = 30  # of a processor, for tables of a few hundred rows, kernels compiled anew
 
 
 def subjects() -> dict[str, AttackMethod]:
@@ -90,12 +90,12 @@ def _declares_its_attacks(method: AttackMethod) -> None:
 
 
 def _survives_awkward_tables(method: AttackMethod) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     for name, target in awkward(method.example()):
         for one in _mine(method, target):
             assert 0 <= one.found.right <= one.found.tried, f"{name}: {one.found}"
             assert 0 <= one.control.right <= one.control.tried, f"{name}: {one.control}"
-    assert time.monotonic() - start < SECONDS, f"it took more than {SECONDS} seconds"
+    assert time.process_time() - start < SECONDS, f"it took more than {SECONDS} seconds"
 
 
 def awkward(target: AttackTarget) -> Iterator[tuple[str, AttackTarget]]:
