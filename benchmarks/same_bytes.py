@@ -76,7 +76,7 @@ UNSTABLE = re.compile(  # times, versions, digests of files that hold times
 
 def oboro(*words: object, check: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
     """The command line, as a user calls it."""
-    command = [sys.executable, "-m", "oboro.cli.main", *map(str, words)]
+    command = [sys.executable, "-m", "oboro", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
     if check and done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
