@@ -135,6 +135,8 @@ def test_endings_that_folders_knew_are_written(ending: str, tmp_path: Path) -> N
     )
     release.write(tmp_path / f"t{ending}")
     release.write(f"{tmp_path}/folder/*{ending}")
+    release.write(f"memory://formats/t{ending}", force=True)
+    assert read(f"memory://formats/t{ending}").data.rows == 4
     assert read(tmp_path / f"t{ending}").data.rows == read(f"{tmp_path}/folder/").data.rows == 4
 
 

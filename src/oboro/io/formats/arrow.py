@@ -61,6 +61,7 @@ class ArrowColumns:
     def __init__(self, file: Any) -> None:
         self.handle = file.opened()
         self.streamed = file.head(len(FILE)) != FILE
+        self.handle.seek(0)  # some stores give the same open file again, which `head` has moved
         self.reader: Any = pa.ipc.open_stream(self.handle) if self.streamed else pa.ipc.open_file(self.handle)
         self.schema = self.reader.schema
 
