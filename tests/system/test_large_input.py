@@ -350,3 +350,25 @@ def test_an_error_of_a_library_that_was_interrupted_is_not_shown(monkeypatch: py
     main._ending.append(True)
     main._send_again(unheard)  # type: ignore[arg-type]
     assert shown.getvalue() == "traceback"
+
+
+# Hierarchies ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("values", [[], [1, 2, 3, 4, 5]])
+def test_groups_beyond_64_bits(values: list[int]) -> None:
+    rule = HierarchySpec.model_validate({"neighbours": {"groups": [3, 2**64]}})
+    assert rule.build("age", Column.of(values)).height == 3
+
+
+def test_a_priority_has_few_levels() -> None:
+    with pytest.raises(ValueError, match="1000"):
+        HierarchySpec.model_validate({"priority": {"levels": 2**64}})
+
+
+def test_hierarchy_files_of_columns_with_odd_names() -> None:
+    from oboro.recipe.importers.arx import file_of
+
+    assert file_of("age") == "age.csv"
+    assert len({file_of(name) for name in ("a b", "a_b", "a/b", "x" * 500, "x" * 501)}) == 5
+    assert max(len(file_of(letter * 500).encode()) for letter in "x𠮷") <= 255

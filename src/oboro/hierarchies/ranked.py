@@ -21,6 +21,9 @@ from oboro.text import Message, Raw
 __all__ = ["NeighbourGroups", "ValuePriority", "neighbour_levels", "priority_levels"]
 
 
+MOST_LEVELS = 1_000  # each is an array over all values; with 2⁶⁴ of them the process ran until it was killed
+
+
 class NeighbourGroups(Parameters):
     """Neighbouring values together."""
 
@@ -35,7 +38,7 @@ class NeighbourGroups(Parameters):
 class ValuePriority(Parameters):
     """The least important values become `*` first."""
 
-    levels: int = Field(ge=1)
+    levels: int = Field(ge=1, le=MOST_LEVELS)
     """On how many levels all values have become `*`, about as many on each."""
     values: list[Value] | Literal["frequency"] = "frequency"
     """All values, the most important first; or `frequency`: those that most records of the table have are the most important."""
@@ -49,9 +52,11 @@ def neighbour_levels(name: str, values: pa.Array, spec: NeighbourGroups) -> list
     for number, size in enumerate(spec.groups):
         if size < 2:
             raise HierarchyError(Message("error_table.groups", name=name, groups=str(spec.groups)))
-        width *= size
+        width = min(
+            width * size, max(1, len(known))
+        )  # one group of all values, however large it may be; it must fit in 64 bits
         group = np.arange(len(known)) // width
-        own = None if spec.labels is None else _given_labels(name, spec.labels, number, int(group[-1]) + 1)
+        own = None if spec.labels is None else _given_labels(name, spec.labels, number, -(-len(known) // width))
         from oboro.hierarchies.labels import set_label
 
         labels = own or [set_label([str(text) for text in texts[i : i + width]]) for i in range(0, len(known), width)]

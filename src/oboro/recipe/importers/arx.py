@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -63,9 +64,19 @@ def _put(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
+LONGEST_NAME = 60  # letters of a column's name in that of its file: a file name has at most 255 bytes, a letter four
+
+
 def file_of(name: str) -> str:
-    """A file name for a column, whatever letters it has."""
-    return re.sub(r"[^\w.-]", "_", name).lstrip(".") + ".csv"
+    """A file name for a column, whatever letters it has; one that loses some gets a number that tells it from others.
+
+    >>> file_of("age"), file_of("a/b") == file_of("a:b"), len(file_of("x" * 500))
+    ('age.csv', False, 75)
+    """
+    plain = re.sub(r"[^\w.-]", "_", name).lstrip(".")[:LONGEST_NAME]
+    if plain == name:
+        return f"{plain}.csv"
+    return f"{plain}-{sha256(name.encode(errors='replace')).hexdigest()[:10]}.csv"
 
 
 # Arx project ----------------------------------------------------------------------------------------------------------
