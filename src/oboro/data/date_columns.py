@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from oboro._lazy import pc
 from oboro.data.column import Column
-from oboro.notations.kinds import DATE_TEXT, DATETIME_TEXT, Kind, japanese_reader, typed
+from oboro.notations.kinds import DATE_TEXT, DATETIME_TEXT, Kind, typed
 from oboro.notations.ordered_dates import FORM, order_matters, unclear_order
+from oboro.notations.registry import may_be_japanese
 from oboro.notations.texts import is_text
 
 __all__ = ["dates_alike", "days_alike", "unclear_dates"]
@@ -84,7 +85,7 @@ def _notations(texts: pa.Array) -> pa.Array:
 
 
 def _all_days(texts: pa.Array) -> bool:
-    if japanese_reader(texts) is None:
+    if not may_be_japanese(texts.drop_null()):
         return _all(texts, DATE_TEXT)
     from oboro.notations.japanese import DAY, plain_text, written_dates
 

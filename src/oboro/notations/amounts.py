@@ -13,7 +13,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from oboro._lazy import pc
-from oboro.notations.texts import is_text
+from oboro.notations.texts import all_match, is_text
 
 __all__ = [
     "MARKED",
@@ -138,7 +138,7 @@ def is_unclear_amount(texts: pa.Array) -> bool:
     field = _alike(texts) if is_text(texts) else None
     if field is None or _decimal_mark(texts) is not None:
         return False
-    return _all(field["number"].drop_null(), "^[0-9]+$|" + OPEN)
+    return all_match(field["number"].drop_null(), "^[0-9]+$|" + OPEN)
 
 
 def with_marks(numbers: pa.Array, column: pa.Array) -> pa.Array:
@@ -177,7 +177,7 @@ def _decimal_mark(texts: pa.Array) -> str | None:
         return None
     numbers = field["number"].drop_null()
     mark = field["sign"].drop_null()[0].as_py() + field["unit"].drop_null()[0].as_py()
-    points, commas = _all(numbers, f"^{POINTED}$"), _all(numbers, f"^{COMMAED}$")
+    points, commas = all_match(numbers, f"^{POINTED}$"), all_match(numbers, f"^{COMMAED}$")
     if "$" in mark or "£" in mark:
         return "." if points and _told(numbers, OPEN_POINT) else None
     if "%" in mark:
@@ -210,7 +210,7 @@ def _alike(texts: pa.Array) -> dict[str, pa.Array] | None:
     """The parts of amounts that all have the same sign; None of other texts."""
     known = texts.drop_null()
     form = f"^(?:{_MARKED}|{THOUSANDS})$"
-    if not len(known) or not (_all(known.slice(0, HEAD), form) and _all(known, form)):
+    if not all_match(known, form):
         return None
     field = _fields(known)
     return None if any(len(pc.unique(field[name])) > 1 for name in ("sign", "unit")) else field
@@ -223,7 +223,3 @@ def _fields(texts: pa.Array) -> dict[str, pa.Array]:
 
 def _matching(texts: pa.Array, pattern: str) -> pa.Array:
     return pc.match_substring_regex(texts, pattern)
-
-
-def _all(texts: pa.Array, pattern: str) -> bool:
-    return bool(pc.all(_matching(texts, pattern)).as_py())

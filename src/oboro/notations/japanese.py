@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from oboro._lazy import pc
-from oboro.notations.kinds import may_be_japanese
+from oboro.notations.registry import may_be_japanese
+from oboro.notations.texts import integers_of
 from oboro.text import Message, Raw
 
 __all__ = [
@@ -214,12 +215,8 @@ def _parts(texts: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
     # Without an era a year has four digits and no 元; with one it has at most two.
     digits = pc.utf8_length(year).fill_null(0).to_numpy(zero_copy_only=False)
     fitting = np.where(era >= 0, digits <= 2, digits == 4)
-    number = _number(pc.if_else(first_year, "1", year), 0)
-    return era, np.where(fitting, number, 0), _number(field("month"), -1), _number(field("day"), -1)
-
-
-def _number(texts: pa.Array, absent: int) -> np.ndarray:
-    return np.asarray(pc.cast(texts, pa.int64()).fill_null(absent).to_numpy(zero_copy_only=False), dtype=np.int64)
+    number = integers_of(pc.if_else(first_year, "1", year), 0)
+    return era, np.where(fitting, number, 0), integers_of(field("month"), -1), integers_of(field("day"), -1)
 
 
 def _stretch(

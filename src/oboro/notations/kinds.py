@@ -9,15 +9,15 @@ What is not changed is written back as it came (`007` stays `007`).
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oboro._lazy import pc
 from oboro.errors import ColumnError
-from oboro.notations.amounts import has_decimal_commas, read_decimal_commas
-from oboro.notations.texts import is_text, texts_of
+from oboro.notations.amounts import read_decimal_commas
+from oboro.notations.registry import DECIMAL_COMMAS, NOTATIONS
+from oboro.notations.texts import all_match, is_text, texts_of
 from oboro.text import Message, Raw, Words
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "Kind",
     "from_numbers",
     "is_months",
-    "japanese_reader",
     "kind_of",
     "numbers_of",
     "reads_as_no_secret",
@@ -68,16 +67,6 @@ MONTH_TEXT = (
     r"^(0[1-9]|1[0-2])[./]([0-9]{4})$"  # a month, as `04.2015` and `04/2015`; with a year before it, a label of our own
 )
 DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
-AMOUNT = (  # with a sign of money or per cent, or commas between thousands
-    r"^[-+]?([$£€] ?[-+]?[0-9][0-9., \x{a0}\x{202f}]*|[0-9][0-9., \x{a0}\x{202f}]*[€%]|[1-9][0-9]{0,2}(,[0-9]{3})*(\.[0-9]+)?|0)$"
-)
-OFFICE_DATE = (
-    r"^[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9]{1,2}:[0-9]{2}|$)"  # the order of its parts is found or told
-)
-
-# ASCII without a digit, or a character that stands in no date and no amount of Japan.
-WORD = r"^[\x00-\x2f\x3a-\x7f]*$|[^\x{0}-\x{4dff}\x{a000}-\x{10ffff}西暦明治大正昭和平成令元年月日満兆億十百万千円歳才]"
-ERA = r"^\s*[MTSHRmtshr][0-9]"  # an era's letter: the only sign of a Japanese date in ASCII
 
 
 def kind_of(values: pa.Array) -> Kind:
@@ -109,42 +98,23 @@ def kind_of(values: pa.Array) -> Kind:
 def _kind_of_text(texts: pa.Array) -> Kind:
     if len(texts) == 0:
         return Kind.TEXT
-    if _all_match(texts, INTEGER_TEXT):
+    if all_match(texts, INTEGER_TEXT):
         return Kind.INTEGER
-    if _all_match(texts, NUMBER_TEXT) and _parses(texts, Kind.NUMBER):
+    if all_match(texts, NUMBER_TEXT) and _parses(texts, Kind.NUMBER):
         return Kind.NUMBER
-    if is_months(texts) or (_all_match(texts, DATE_TEXT) and _parses(texts, Kind.DATE)):
+    if is_months(texts) or (all_match(texts, DATE_TEXT) and _parses(texts, Kind.DATE)):
         return Kind.DATE
-    if _all_match(texts, DATETIME_TEXT) and _parses(texts, Kind.DATETIME):
+    if all_match(texts, DATETIME_TEXT) and _parses(texts, Kind.DATETIME):
         return Kind.DATETIME
-    if has_decimal_commas(texts):
-        return Kind.NUMBER
-    reader = japanese_reader(texts)
-    written = None if reader is None else reader.read_written(texts)
-    if written is None and (_all_match(texts, OFFICE_DATE) or _all_match(texts, AMOUNT)):
-        written = _written(texts)
-    return Kind.TEXT if written is None else kind_of(written)
-
-
-def _written(texts: pa.Array) -> pa.Array | None:
-    """Dates whose day and month have an order that the whole column tells, and amounts as offices write them; else None."""
-    from oboro.notations.amounts import read_marked
-    from oboro.notations.ordered_dates import read_in_order
-
-    dates = read_in_order(texts)
-    return read_marked(texts) if dates is None else dates
+    for notation in NOTATIONS:
+        if notation.recognise(texts) and (read := notation.parse(texts)) is not None:
+            return kind_of(read)
+    return Kind.TEXT
 
 
 def is_months(texts: pa.Array) -> bool:
     """Whether text names months only, each of which counts as its first day."""
-    return _all_match(texts, MONTH_TEXT)
-
-
-def _all_match(texts: pa.Array, pattern: str) -> bool:
-    # The first hundred settle nearly every column of words without touching the rest.
-    head = texts.slice(0, 100)
-    quick = pc.all(pc.match_substring_regex(head, pattern)).as_py()
-    return bool(quick and pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+    return all_match(texts, MONTH_TEXT)
 
 
 def _parses(texts: pa.Array, kind: Kind) -> bool:
@@ -155,37 +125,18 @@ def _parses(texts: pa.Array, kind: Kind) -> bool:
     return True
 
 
-def may_be_japanese(texts: pa.Array) -> bool:
-    """Whether a column can hold numbers or dates as they are written in Japan: a text is not ASCII, or begins with an era's letter,
-    and none of the first hundred is a word. Their reader is loaded only then.
-    """
-    if not len(texts) or pc.any(pc.match_substring_regex(texts.slice(0, 100), WORD)).as_py():
-        return False
-    return not pc.all(pc.string_is_ascii(texts)).as_py() or bool(pc.any(pc.match_substring_regex(texts, ERA)).as_py())
-
-
-def japanese_reader(texts: pa.Array) -> Any:
-    """What reads numbers and dates as they are written in Japan, where a column can hold some; else None."""
-    if not may_be_japanese(texts.drop_null()):
-        return None
-    from oboro.notations import japanese as written_values
-
-    return written_values
-
-
 def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
-    """Text of a known kind: as programs write it, or else with decimal commas or as Japanese offices do."""
+    """Return text of a known kind as programs write it, or else in the first notation that reads it."""
     try:
         return _parse_plain(texts, kind)
     except (pa.ArrowInvalid, ValueError):
-        reader = japanese_reader(texts)
-        written = None if reader is None else reader.read_written(texts)
-        written = _written(texts) if written is None else written
-        if written is not None:
-            return written
+        for notation in NOTATIONS:
+            # A decimal comma is read of numbers only: other kinds that are asked for have a message of their own.
+            if (read := None if notation is DECIMAL_COMMAS else notation.parse(texts)) is not None:
+                return read
         if kind is not Kind.NUMBER:
             raise
-        return read_decimal_commas(texts)
+        return read_decimal_commas(texts)  # a part of a column of them, which alone shows nothing
 
 
 def _parse_plain(texts: pa.Array, kind: Kind) -> pa.Array:
@@ -241,15 +192,10 @@ def _counted(moments: pa.Array) -> pa.Array:
 
 
 def because_unread(values: pa.Array) -> Words:
-    """Why dates or amounts are not read as such, in brackets; nothing where there is nothing to say."""
-    from oboro.notations.amounts import is_unclear_amount
-    from oboro.notations.japanese import why_unread
-    from oboro.notations.ordered_dates import why_no_order
-
-    reason = why_unread(values) or why_no_order(values) if is_text(values) else None
-    if reason is None and is_unclear_amount(values):
-        reason = Message("error_table.unclear_amount")
-    return Message("error_table.because", reason=reason) if reason else ""
+    """Return why dates or amounts are not read as such, in brackets; nothing of values that look like neither."""
+    reasons = (notation.explain(values) for notation in NOTATIONS) if is_text(values) else ()
+    reason = next((one for one in reasons if one is not None), None)
+    return "" if reason is None else Message("error_table.because", reason=reason)
 
 
 def _not_a_number(values: pa.Array) -> str | None:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro._lazy import pc
+from oboro.notations.texts import all_match, integers_of
 from oboro.text import Message, Raw
 
 __all__ = [
@@ -39,7 +40,6 @@ _NAMED = r"(?P<year4>[0-9]{4})(?:/(?P<month4>[0-9]{1,2})/|-(?P<month5>[0-9]{1,2}
 FORM = rf"^(?:{_OPEN}|{_DOTTED}|{_NAMED}){_TIME}$"
 OPEN = r"^[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{4}\b"
 SHORT_YEAR = r"^[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{2}( |$)"
-HEAD = 100  # so many values settle nearly every column of words
 SECOND_IS_DAY = r"^([0-9]{1,2})[/-](1[3-9]|[23][0-9])[/-]"
 LAST_MONTH = 12
 
@@ -53,7 +53,7 @@ def read_in_order(texts: pa.Array, order: DateOrder | None = None) -> pa.Array |
     (True, [datetime.date(1990, 5, 1)])
     """
     known = texts.drop_null().cast(pa.string())
-    if not _all(known, FORM):
+    if not all_match(known, FORM):
         return None
     parts = _parts(texts.cast(pa.string()))
     order = order or _certain(parts)
@@ -87,7 +87,7 @@ def read_years(texts: pa.Array) -> pa.Array | None:
     """
     known = texts.drop_null().cast(pa.string())
     swapped = pc.replace_substring_regex(known, SECOND_IS_DAY, r"\2/\1/")
-    if not _all(known, FORM) or not order_matters(known) or read_in_order(swapped, "day_first") is None:
+    if not all_match(known, FORM) or not order_matters(known) or read_in_order(swapped, "day_first") is None:
         return None
     years = pc.extract_regex(texts.cast(pa.string()), "(?P<year>[0-9]{4})")
     return pc.cast(_joined("-", pc.struct_field(years, "year"), pa.scalar("01-01")), pa.date32())
@@ -104,23 +104,17 @@ def why_no_order(texts: pa.Array) -> Message | None:
 def unclear_order(texts: pa.Array) -> tuple[str, dict[str, str]] | None:
     """What keeps a column that looks like dates from being some, with a value that shows it; None of any other column."""
     known = texts.drop_null().cast(pa.string())
-    if _all(known, SHORT_YEAR):
+    if all_match(known, SHORT_YEAR):
         return "short_years", {"value": known[0].as_py()}
-    if not _all(known, FORM) or not order_matters(known):
+    if not all_match(known, FORM) or not order_matters(known):
         return None
     parts = _parts(known)
-    first, second = (np.flatnonzero(_number(parts[name]) > LAST_MONTH) for name in ("one", "two"))
+    first, second = (np.flatnonzero(integers_of(parts[name]) > LAST_MONTH) for name in ("one", "two"))
     if not first.size and not second.size:
         return "no_order", {}
     if first.size and second.size:
         return "two_orders", {"day_first": known[int(first[0])].as_py(), "month_first": known[int(second[0])].as_py()}
     return None
-
-
-def _all(texts: pa.Array, form: str) -> bool:
-    return len(texts) > 0 and all(
-        pc.all(pc.match_substring_regex(some, form)).as_py() for some in (texts.slice(0, HEAD), texts)
-    )
 
 
 def _parts(texts: pa.Array) -> dict[str, pa.Array]:
@@ -133,16 +127,12 @@ def _parts(texts: pa.Array) -> dict[str, pa.Array]:
 
 def _certain(part: dict[str, pa.Array]) -> DateOrder | None:
     """The one order in which every value can be read; any of them where none needs one."""
-    day_first, month_first = (bool((_number(part[name]) <= LAST_MONTH).all()) for name in ("two", "one"))
+    day_first, month_first = (bool((integers_of(part[name]) <= LAST_MONTH).all()) for name in ("two", "one"))
     if part["one"].null_count == len(part["one"]):
         return "day_first"
     if day_first == month_first:
         return None
     return "day_first" if day_first else "month_first"
-
-
-def _number(texts: pa.Array) -> np.ndarray:
-    return np.asarray(pc.cast(texts, pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
 
 
 def _moments(part: dict[str, pa.Array], order: DateOrder) -> pa.Array | None:
@@ -169,7 +159,7 @@ def _two(texts: pa.Array) -> pa.Array:
 
 def _hours(part: dict[str, pa.Array]) -> pa.Array:
     """Hours from 00 to 23; of twelve hours, the twelfth comes first. What no clock shows becomes 99, which is no hour."""
-    hour, half = _number(part["hour"]), pc.utf8_lower(part["half"])
+    hour, half = integers_of(part["hour"]), pc.utf8_lower(part["half"])
     twelve = half.is_valid().to_numpy(zero_copy_only=False)
     late = pc.equal(half, "p").fill_null(False).to_numpy(zero_copy_only=False)
     counted = np.where(twelve, hour % 12 + 12 * late, hour)

@@ -8,11 +8,11 @@ only a hierarchy of dates, and whoever proposes one, take them for dates.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import pyarrow as pa
 
 from oboro._lazy import pc
+from oboro.notations.texts import all_match
 
 __all__ = ["is_whole_days", "names_periods", "odd_among_plain_dates", "read_plain_dates", "seems_dated"]
 
@@ -38,7 +38,7 @@ def read_plain_dates(values: pa.Array) -> pa.Array | None:
         return None
     known = values.drop_null()
     for form, day in ((MONTH, r"\1-\2-01"), (DIGITS, r"\1-\2-\3"), (MONTH_DIGITS, r"\1-\2-01")):
-        if _all(known, form):
+        if all_match(known, form):
             days = pc.replace_substring_regex(values.cast(pa.string()), form, day)
             return _as_days(pc.replace_substring_regex(days, "-([0-9])-", r"-0\1-"))
     return None
@@ -50,7 +50,7 @@ def is_whole_days(values: pa.Array) -> bool:
     >>> is_whole_days(pa.array([20240531])), is_whole_days(pa.array([202405])), is_whole_days(pa.array(["2024-05"]))
     (True, False, False)
     """
-    return _all(values, DIGITS)
+    return all_match(values, DIGITS)
 
 
 def odd_among_plain_dates(values: pa.Array) -> str | None:
@@ -78,7 +78,7 @@ def seems_dated(name: str, values: pa.Array) -> bool:
     """
     if read_plain_dates(values) is None:
         return False
-    return not _all(values, MONTH_DIGITS) or len(values) > FEW or bool(NAMES_MONTHS.search(name))
+    return not all_match(values, MONTH_DIGITS) or len(values) > FEW or bool(NAMES_MONTHS.search(name))
 
 
 def names_periods(texts: pa.Array) -> bool:
@@ -87,7 +87,7 @@ def names_periods(texts: pa.Array) -> bool:
     >>> names_periods(pa.array(["2024-Q1", "2023-Q4"])), names_periods(pa.array(["2024"]))
     (True, False)
     """
-    return _is_text(texts.type) and _all(texts, PERIOD)
+    return _is_text(texts.type) and all_match(texts, PERIOD)
 
 
 def _is_text(type_: pa.DataType) -> bool:
@@ -99,12 +99,3 @@ def _as_days(texts: pa.Array) -> pa.Array | None:
         return pc.cast(texts, pa.date32())
     except pa.ArrowInvalid:  # the 30th of February
         return None
-
-
-def _all(values: pa.Array, pattern: str) -> bool:
-    """Of the values that there are, of which there is one at least; the first hundred settle nearly every other column."""
-    known = values.drop_null()
-    some: Sequence[pa.Array] = (known.slice(0, 100), known)
-    return len(known) > 0 and all(
-        pc.all(pc.match_substring_regex(one.cast(pa.string()), pattern)).as_py() for one in some
-    )

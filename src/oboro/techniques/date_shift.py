@@ -17,9 +17,10 @@ from oboro.data.column import Column
 from oboro.data.folding import canonical_texts
 from oboro.errors import ColumnError, UsageError
 from oboro.notations.japanese import DAY, looks_like_dates, plain_text, written_dates
-from oboro.notations.kinds import DATETIME_TEXT, Kind, because_unread, is_months, japanese_reader, typed
+from oboro.notations.kinds import DATETIME_TEXT, Kind, because_unread, is_months, typed
 from oboro.notations.ordered_dates import DateOrder, order_matters, read_in_order
 from oboro.notations.partial_dates import is_whole_days, read_plain_dates
+from oboro.notations.registry import may_be_japanese
 from oboro.notations.texts import is_text, text_values
 from oboro.schema import Schema
 from oboro.system.files import is_variable_name, secret_key, variable_shown
@@ -242,7 +243,7 @@ def _require_days(texts: pa.Array, name: str) -> None:
     odd = known[:0]
     if is_months(known):
         odd = known
-    elif japanese_reader(known) is not None:
+    elif may_be_japanese(known):
         plain = plain_text(known)
         if pc.all(looks_like_dates(plain)).as_py():
             odd = known.filter(pa.array(written_dates(plain).unit != DAY))

@@ -15,8 +15,8 @@ from pydantic import Field, model_validator
 from oboro.data.column import Column, smallest_unsigned
 from oboro.data.date_columns import dates_alike
 from oboro.errors import ColumnError, UsageError
-from oboro.notations.amounts import MARKS, has_decimal_commas, read_marked, with_decimal_commas, with_marks
-from oboro.notations.kinds import Kind, japanese_reader, numbers_of, typed
+from oboro.notations.kinds import Kind, numbers_of, typed
+from oboro.notations.registry import format_like
 from oboro.notations.texts import is_text
 from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Work
@@ -263,13 +263,8 @@ def _as_found(candidates: pa.Array, column: Column, exact: np.ndarray) -> pa.Arr
 def _rendered(values: pa.Array, column: Column) -> pa.Array:
     """Text in the form that the column uses: dates with its separator, times with its T and Z."""
     if column.kind in (Kind.INTEGER, Kind.NUMBER):
-        if has_decimal_commas(column.values):
-            return with_decimal_commas(values)
-        reader, texts = japanese_reader(column.values), pc.cast(values, pa.string())
-        unit = "" if reader is None else reader.unit_written(column.values)  # 40 beside 39歳 is 40歳
-        if pc.any(pc.match_substring_regex(column.values, MARKS)).as_py() and read_marked(column.values) is not None:
-            return with_marks(texts, column.values)
-        return pc.binary_join_element_wise(texts, unit, "") if unit else texts
+        texts = format_like(values, column.values)
+        return pc.cast(values, pa.string()) if texts is None else texts
     example = next((text for text in column.texts if text is not None), "")
     if column.kind is Kind.DATETIME:
         texts = pc.cast(narrowed(values, pa.timestamp("s")) if _whole_seconds(values) else values, pa.string())

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from oboro._lazy import loaded_later, pc
+from oboro._lazy import loaded_later
 from oboro.data.column import Column
 from oboro.data.dataset import Dataset
 from oboro.data.date_columns import dates_alike
 from oboro.data.matching import Value, kind_of_value, place, shown
 from oboro.errors import ColumnError
-from oboro.notations.amounts import MARKS, has_decimal_commas, read_marked, with_decimal_commas, with_marks
-from oboro.notations.kinds import Kind, from_numbers, japanese_reader
+from oboro.notations.kinds import Kind, from_numbers
+from oboro.notations.registry import format_like
 from oboro.notations.texts import texts_of
 from oboro.schema import Schema
 from oboro.techniques.base import Outcome, SecretExample, Technique, Work
@@ -135,14 +135,11 @@ class Coding(Technique):
         value = from_numbers(np.array([bound]), column.kind)
         if pa.types.is_string(type_) or pa.types.is_large_string(type_):
             as_given = isinstance(self.at, str) and kind_of_value(self.at) is column.kind
-            if has_decimal_commas(column.values) and not as_given:
-                return with_decimal_commas(value).cast(type_)
-            reader = japanese_reader(column.values)
-            unit = "" if reader is None else reader.unit_written(column.values)  # 90 beside 39歳 is 90歳
-            amounts = not as_given and pc.any(pc.match_substring_regex(column.values, MARKS)).as_py()
-            if amounts and read_marked(column.values) is not None:
-                return with_marks(pa.array(texts_of(value), pa.string()), column.values).cast(type_)
-            return pa.array([self.at if as_given else f"{texts_of(value)[0]}{unit}"], type_)
+            numeric = column.kind in (Kind.INTEGER, Kind.NUMBER)
+            alike = format_like(value, column.values) if numeric and not as_given else None
+            return (
+                pa.array([self.at if as_given else texts_of(value)[0]], type_) if alike is None else alike.cast(type_)
+            )
         try:
             return value.cast(type_)
         except pa.ArrowInvalid:
