@@ -86,7 +86,8 @@ class Japanese(ValueNotation):
 
     def explain(self, texts: pa.Array) -> Message | None:
         """Return why dates or amounts are not read: a day that does not exist, a unit that is missing."""
-        return japanese.why_unread(texts)
+        reason: Message | None = japanese.why_unread(texts)
+        return reason
 
 
 class OrderedDates(ValueNotation):
@@ -102,7 +103,8 @@ class OrderedDates(ValueNotation):
 
     def explain(self, texts: pa.Array) -> Message | None:
         """Return why the order is not certain."""
-        return ordered_dates.why_no_order(texts)
+        reason: Message | None = ordered_dates.why_no_order(texts)
+        return reason
 
 
 class MarkedAmounts(ValueNotation):

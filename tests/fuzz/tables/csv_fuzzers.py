@@ -17,7 +17,8 @@ from tests.fuzz.tables.round_trip import check_written
 from oboro.io.bytes import open_stream
 from oboro.io.formats.csv import blocks
 from oboro.io.formats.csv.dialect import Dialect
-from oboro.io.read import Source, _headed, read
+from oboro.io.formats.csv.tables import _headed
+from oboro.io.read import Source, read
 from oboro.kernels.jit import always_compiled
 
 __all__ = ["CSV_FUZZERS"]
