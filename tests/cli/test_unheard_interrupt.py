@@ -44,7 +44,6 @@ def test_one_that_comes_while_an_error_is_said_is_no_broken_promise(monkeypatch:
         signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(main, "_fail", interrupted)
-    monkeypatch.setattr("oboro.system.process._alone", False)
     monkeypatch.setattr(sys, "argv", ["oboro", "anonymize", "none.csv", "-r", "none.yaml", "-o", "out.csv"])
     before = sys.unraisablehook, {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     try:

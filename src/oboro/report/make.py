@@ -5,10 +5,10 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -22,6 +22,7 @@ from oboro.attacks.inference import CATEGORY
 from oboro.attacks.run import run_attacks
 from oboro.data.dataset import Dataset, unread_columns
 from oboro.disclosure.identifiers import WARNED, Finding, scan, unseen
+from oboro.errors import UsageError
 from oboro.measures.base import Measure
 from oboro.measures.exposure import CertainSecrets
 from oboro.measures.information_loss import utility
@@ -276,7 +277,7 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
     """All of it; compiled loops leave the interpreter free for each other."""
     before, after, shown = subject.before, subject.after, subject.counted
     learns = scope.statistics and scope.target is not None
-    if learns or find_spec("scipy") is not None:
+    with nullcontext() if learns else suppress(UsageError):  # without the extra, numba compiles without scipy
         bring("scipy.linalg")  # numba loads it to compile a kernel; threads must not load parts of scipy at once
     with ThreadPoolExecutor(3) as pool:
         if learns:

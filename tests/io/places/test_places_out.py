@@ -17,6 +17,7 @@ from pyarrow.fs import FileSelector
 from tests.io.places.test_databases import kill_while_writing
 
 import oboro
+from oboro.io.formats import parquet
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io import write
 from oboro.io.places.files import file_system
@@ -162,7 +163,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch) -> None:
         def __init__(self, *_: object, **__: object) -> None:
             raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(pq, "ParquetWriter", Full)
+    monkeypatch.setattr(parquet.pq, "ParquetWriter", Full)
     with pytest.raises(FileError, match="the disk is full; nothing was left there"):
         write_blocks([TABLE], f"{tmp_path}/out/")
     assert not list(tmp_path.iterdir())
