@@ -1,8 +1,7 @@
-"""Recognize what the name of a column says of its values: in English and Japanese, and the commonest words of eight more
-languages.
+"""Roles by the names of columns, in English and Japanese, and by the commonest words of eight more languages.
 
-A wrong guess is one line to correct. A word that is missing here leaves a column to its values, which know no sex,
-place or job.
+A wrong guess is one line to correct. A column whose name has no known word is judged by its values alone, which show no
+sex, place or job.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ def names_household(name: str) -> bool:
 
 
 def names_carried(name: str) -> bool:
-    """Return whether the name says a thing that somebody carries or drives: if its values are codes, each is a person's.
+    """Return whether the name is of a thing that a person carries or drives: if its values are codes, each belongs to a person.
 
     >>> names_carried("device"), names_carried("device_type")
     (True, False)

@@ -1,8 +1,8 @@
 """Check whether one person has several records where records were counted, and find the column that identifies people.
 
-Four things speak for a column: its name; a pattern (everybody has the same number of rows, and with one other column, such as
-the year, each row is found); what stays the same in all rows of a value although it differs between values, such as sex or
-birth; and that somebody calls it an identifier although its values repeat. The starter recipe says why a column was taken.
+Four things speak for a column: its name; a pattern (all people have the same number of rows, and with one other column,
+such as the year, each row is unique); values that stay the same in all rows of a person although they differ between
+people, such as sex or birth; and a declared identifier whose values repeat. The starter recipe gives the reasons.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class RepeatedPeople:
 
     @property
     def reasons(self) -> tuple[Message, ...]:
-        """Why it was taken."""
+        """Reasons for the choice of this column."""
         who = "households" if names_household(self.column) else "people"
         said = [Message(f"role.{who}.several_rows", people=self.people, rows=self.rows)]
         said += [Message(f"role.{who}.named")] if self.named else []
@@ -81,7 +81,7 @@ class RepeatedPeople:
 
     @property
     def proven(self) -> bool:
-        """Whether sex or birth never changes, or everybody has a row for each moment.
+        """Whether sex or birth never changes, or each person has a row for each moment.
 
         Or it is called the number of a person, repeats often, and nothing speaks against it.
         """
@@ -96,7 +96,7 @@ class RepeatedPeople:
 
     @property
     def question(self) -> Message:
-        """Whether these are people: who counts records should count them."""
+        """Question whether these are people, to be counted instead of records."""
         return Message("role.people.ask", column=self.column, reasons=list(self.reasons))
 
     def as_dict(self) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def _never_changes(column: Column, other: Column) -> bool:
     return True
 
 
-# The check ------------------------------------------------------------------------------------------------------------
+# Check of counted people ----------------------------------------------------------------------------------------------
 
 
 def check(candidate: ReleaseCandidate) -> Findings:

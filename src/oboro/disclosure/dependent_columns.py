@@ -27,11 +27,10 @@ from oboro.verifier.promises import Promise
 __all__ = ["check", "rows_of_some", "seems_to_follow"]
 
 
-# Following columns ----------------------------------------------------------------------------------------------------
-# Columns that follow from another one: whoever knows somebody's age knows the year of birth that stands beside it.
+# Functionally dependent columns ---------------------------------------------------------------------------------------
+# An attacker who knows a person's age knows the released year of birth too.
 #
-# A few exceptions change nothing of that: a typing error, or a birthday that lies before or after the day of the
-# survey.
+# A few exceptions do not change that: a typing error, or a birthday before or after the day of the survey.
 
 
 SOME = 2000  # rows that are looked at
@@ -42,13 +41,13 @@ RANKED, VALUES = 50, 5  # rows and values from which a correlation of ranks is n
 
 
 def rows_of_some(rows: int, person: Column | None = None) -> np.ndarray:
-    """Some rows from all over the table, each of another person: what somebody's own rows have in common follows from nothing."""
+    """Return some rows from all over the table, each of another person, so that repeated values of one person prove nothing."""
     found = np.arange(rows) if person is None else np.unique(person.codes, return_index=True)[1]
     return np.asarray(found[np.linspace(0, found.size - 1, min(SOME, found.size)).astype(np.int64)])
 
 
 def seems_to_follow(known: Column, told: Column) -> bool:
-    """Whether some rows, each of another person, show that `told` follows from `known`, nearly always, and that this is no chance.
+    """Test on some rows, each of another person, whether `told` depends on `known`, nearly always and not by chance.
 
     What repeats tells it, or the order: ages fall as dates of birth rise.
 
@@ -64,7 +63,7 @@ def seems_to_follow(known: Column, told: Column) -> bool:
 
 
 def _agrees(known: Column, told: Column) -> bool:
-    """Whether rows that agree on `known` agree on `told`; each value's first row says nothing."""
+    """Test whether rows that agree on `known` agree on `told`; each value's first row is no evidence."""
     pairs, counts = np.unique(known.codes.astype(np.int64) * len(told.values) + told.codes, return_counts=True)
     most = np.zeros(len(known.values), np.int64)
     np.maximum.at(most, pairs // len(told.values), counts)
@@ -76,7 +75,7 @@ def _agrees(known: Column, told: Column) -> bool:
 
 
 def _in_order(known: Column, told: Column) -> bool:
-    """Whether one only rises, or only falls, with the other, or nearly so. All orders of the rows are equally likely by chance."""
+    """Test if one only rises, or only falls, with the other, or nearly so. All orders of the rows are equally likely by chance."""
     if not (known.kind.numeric and told.kind.numeric):
         return False
     one, other = known.numbers()[known.codes], told.numbers()[told.codes]
@@ -95,7 +94,7 @@ def _only_rises(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _ranked_alike(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether the ranks correlate (Spearman), over values enough that this says which one stands beside which."""
+    """Test whether the ranks correlate (Spearman), over enough values to show which one belongs to which."""
     if one.size < RANKED or min(np.unique(values).size for values in (one, other)) < VALUES:
         return False
     return bool(abs(np.corrcoef(_ranks(one), _ranks(other))[0, 1]) >= NEARLY)
@@ -107,7 +106,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
 
 
-# Dependent columns ----------------------------------------------------------------------------------------------------
+# Check of dependent columns -------------------------------------------------------------------------------------------
 
 
 def check(candidate: ReleaseCandidate) -> Findings:
@@ -197,7 +196,7 @@ def _samples(
 
 
 def _encoded(values: pa.Array) -> Column:
-    """Of lists and structures only which rows are equal."""
+    """Encode lists and structures by equality of rows alone."""
     nested = is_nested(values.type)
     return numbered(nested_column(pa.chunked_array([values]))) if nested else Column.encode(values)
 

@@ -1,4 +1,4 @@
-"""Check a release before it is written: the facts that checks ask for, what they return, and the checks in their order.
+"""Release check: the facts that checks ask for, the findings that they return, and the checks in their order.
 
 A check judges a `ReleaseCandidate` and returns `Findings`, or raises a `PromiseError` where the release must not be written.
 Where it cannot answer without rows that are not loaded it raises `NeedsRows`: the engine then loads these columns, or refuses.
@@ -43,12 +43,12 @@ __all__ = [
 ]
 
 
-# What was done ---------------------------------------------------------------------------------------------------------
+# Records of steps -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class StepRecord:
-    """One step as plain facts: what it did to which columns. Nobody who judges a release needs to know the technique."""
+    """One step as plain facts: its changes to columns. Checks do not need to know the technique."""
 
     name: str
     """The step as a recipe calls it."""
@@ -90,7 +90,7 @@ class StepRecord:
 
 
 def perturbed_columns(steps: Sequence[StepRecord], beside: Collection[str] | None = None) -> set[str]:
-    """Return the columns whose values were drawn or moved by chance, so that nobody knows them of their records.
+    """Return the perturbed columns: their values were drawn or moved by chance, so no attacker knows them of their records.
 
     Columns in which most values stayed are not among them, nor columns that were moved together: within a piece each record is as
     before. With `beside` only pieces that hold one of these columns count as moved together.
@@ -109,7 +109,7 @@ def pseudonymized_columns(steps: Sequence[StepRecord]) -> set[str]:
     return {name for step in steps if step.traits.opinion == "pseudonymisation" for name in step.touched}
 
 
-# What checks ask for ---------------------------------------------------------------------------------------------------
+# Release candidate and column stores ----------------------------------------------------------------------------------
 
 
 class NeedsRows(UsageError):
@@ -221,7 +221,7 @@ class ReleaseCandidate:
             raise NeedsRows(names)
 
     def distinct(self, name: str) -> int | None:
-        """Return how many values a column of the original has, missing as one; None where nobody knows without its rows."""
+        """Return how many values a column of the original has, missing as one; None where that is unknown without its rows."""
         column = self.original.columns.get(name, UnreadColumn(0))
         if isinstance(column, NestedColumn):
             return None
@@ -236,12 +236,12 @@ class ReleaseCandidate:
         return self.store.read(data, names) if unread else data.select(names)
 
 
-# What checks return ----------------------------------------------------------------------------------------------------
+# Findings and the order of checks -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a check found that does not stop the release."""
+    """Findings of a check that do not stop the release."""
 
     cautions: tuple[Message, ...] = ()
     joint: tuple[Verdict, ...] = ()

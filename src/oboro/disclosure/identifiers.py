@@ -1,4 +1,4 @@
-"""Do released values look like identifiers? Forms of values, names of columns, values that nearly nobody or everybody has.
+"""Detect direct identifiers in released values: forms of values, names of columns, and unique, rare or extreme values.
 
 This finds what was forgotten, such as an e-mail address in a column of remarks. Finding nothing proves nothing.
 """
@@ -57,8 +57,8 @@ __all__ = [
 ]
 
 
-# Identifier forms -----------------------------------------------------------------------------------------------------
-# What identifiers look like: the form of their values, their check digits, the names of columns that hold them.
+# Forms of identifiers -------------------------------------------------------------------------------------------------
+# The form of their values, their check digits, and the names of columns that hold them.
 
 
 MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
@@ -158,7 +158,7 @@ MOST_VALID = 0.5  # of numbers that only look alike, about a tenth pass a check 
 
 
 def matches(texts: pa.Array, numeric: bool) -> dict[str, np.ndarray]:
-    """Which texts have the form of which kind of identifier. O(texts · kinds). `numeric`: they are numbers, and no dates."""
+    """Mark the texts that have the form of each kind of identifier. O(texts · kinds). `numeric`: they are numbers, and no dates."""
     texts = narrow(texts)
     some = has_form(texts, LIKELY)  # most columns have no form, and most texts of the others: no pass for each kind
     if some.any():
@@ -178,7 +178,7 @@ def _matches(texts: pa.Array) -> dict[str, np.ndarray]:
 
 
 def narrow(texts: pa.Array) -> pa.Array:
-    """Full-width letters and digits as plain ones, and the dashes of telephone numbers: `０９０−１２３４` is a number too.
+    """Normalize full-width letters and digits, and the dashes of telephone numbers: `０９０−１２３４` is a number too.
 
     An en dash stays, since labels of ranges have it.
     """
@@ -188,13 +188,13 @@ def narrow(texts: pa.Array) -> pa.Array:
 
 
 def forms_of(texts: pa.Array, counts: np.ndarray, numeric: bool) -> dict[str, int]:
-    """How many records hold a text of each form; the distinct texts have these `counts`. O(texts · kinds)."""
+    """Count the records that hold a text of each form; the distinct texts have these `counts`. O(texts · kinds)."""
     found = {kind: int(counts[hits].sum()) for kind, hits in matches(texts, numeric).items()}
     return {kind: held for kind, held in found.items() if held and (kind not in BY_CHANCE or 2 * held >= counts.sum())}
 
 
 def has_form(texts: pa.Array, pattern: str) -> np.ndarray:
-    """Which texts have this form; a missing one has none."""
+    """Mark the texts that have this form; a missing one has none."""
     found = pc.match_substring_regex(texts, pattern).fill_null(False)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
@@ -210,7 +210,7 @@ def _checked(texts: pa.Array, pattern: str, valid: Callable[[np.ndarray], np.nda
     return hits
 
 
-# Names of columns -----------------------------------------------------------------------------------------------------
+# Names of columns that hold identifiers -------------------------------------------------------------------------------
 
 NUMBER = r"_?(id|no|num|number|code)($|_)"
 NAMES = {
@@ -244,7 +244,7 @@ NAMES = {
 
 
 def words_of(name: str) -> str:
-    """The name of a column in small letters, its words with `_` between.
+    """Normalize the name of a column: small letters, its words with `_` between.
 
     >>> words_of("birthDate"), words_of("Customer No.")
     ('birth_date', 'customer_no_')
@@ -252,7 +252,7 @@ def words_of(name: str) -> str:
     return re.sub(r"[\s.\-/]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)).lower()
 
 
-# Identifiers ----------------------------------------------------------------------------------------------------------
+# Findings in released columns -----------------------------------------------------------------------------------------
 
 
 MOSTLY = 0.9
@@ -273,12 +273,12 @@ class Finding:
 
     @property
     def kind_name(self) -> Message:
-        """What such identifiers are called; there are names for the kinds in `WARNED`."""
+        """Name of such identifiers; there are names for the kinds in `WARNED`."""
         return Message(f"measure.identifier.{self.kind}")
 
 
 def scan(released: Dataset, original: Dataset | None = None) -> list[Finding]:
-    """Which columns hold what: forms of identifiers, dates finer than a year, ages above 89, codes that are the original's
+    """Find columns with forms of identifiers, dates finer than a year, ages above 89, codes that are the original's
     (`code`), values far from all others (`extreme`), categories of few records (`rare`). O(dictionaries · kinds)."""
     known = original.columns if original is not None else {}
     each = on_cores(partial(_scan_column, known), released.columns, released.columns.values(), rows=released.rows)
@@ -295,12 +295,12 @@ def _scan_column(known: Mapping[str, Column], name: str, column: Column) -> list
 
 
 def unseen(released: Dataset) -> list[str]:
-    """The columns that `scan` does not see, because they stayed in their file, or not wholly, because of their size."""
+    """Return the columns that `scan` does not read, because they stayed in their file, or not wholly, because of their size."""
     return [n for n, one in released.columns.items() if not one.loaded or len(one.values) > MOST_VALUES]
 
 
 def _named(name: str) -> list[str]:
-    """What the name of a column says that it holds."""
+    """Return the kinds of identifiers that the name of a column means."""
     words = words_of(name)
     return [kind for kind, pattern in NAMES.items() if re.search(pattern, words)]
 
@@ -416,11 +416,11 @@ def _far(numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return far if reach > 0 and counts[far].sum() * 100 <= counts.sum() else np.zeros(numbers.size, bool)
 
 
-# Naming forms ---------------------------------------------------------------------------------------------------------
-# Whether what looks like an identifier hardly can be anything else.
+# Confirmation of identifier forms -------------------------------------------------------------------------------------
+# Keep only values that can hardly be anything but an identifier.
 #
-# A form is enough for a warning. A run is refused only for what stands a second look: order numbers, versions, labels
-# of ranges and masked values look like identifiers, too.
+# A form is enough for a warning. A run is refused only for values that pass this closer test: order numbers,
+# versions, labels of ranges and masked values look like identifiers, too.
 
 
 NAMING = frozenset(  # forms that are somebody's, and hardly anything else's
@@ -460,7 +460,7 @@ SOME = 1000  # account numbers whose check digits are worked out; the others are
 
 
 def naming(kind: str, name: str, texts: pa.Array, hits: np.ndarray) -> np.ndarray:
-    """Of the texts that look like an identifier (`hits`), those that hardly can be anything else. O(texts)."""
+    """Select, of the texts that look like an identifier (`hits`), those that hardly can be anything else. O(texts)."""
     hits = hits & ~has_form(texts, MASKED)
     if kind == "ip":
         return _addresses(name, texts, hits)
@@ -473,7 +473,7 @@ def naming(kind: str, name: str, texts: pa.Array, hits: np.ndarray) -> np.ndarra
 
 
 def named_telephone(name: str) -> bool:
-    """Whether the name of a column says that it holds telephone numbers, not something about telephones.
+    """Return whether the name of a column means telephone numbers, not an attribute of telephones.
 
     >>> named_telephone("Home phone"), named_telephone("phone_minutes")
     (True, False)
@@ -482,13 +482,13 @@ def named_telephone(name: str) -> bool:
 
 
 def telephones(texts: pa.Array) -> np.ndarray:
-    """Which texts may be telephone numbers where the name of the column says so: digits that are no date and no amount."""
+    """Mark the texts that may be telephone numbers in a column with such a name: digits that are no date and no amount."""
     other = has_form(texts, DAY) | has_form(texts, DECIMAL)
     return np.asarray(has_form(texts, TELEPHONE_SHAPE) & ~other)
 
 
 def names_of_people(name: str, texts: pa.Array) -> np.ndarray:
-    """Which texts are somebody's name, where the name of the column says that it holds such: nothing in a text tells it."""
+    """Mark the texts that are names of people in a column with such a name: a text alone does not show it."""
     if re.search(NAMES["name"], words_of(name)) is None:
         return np.zeros(len(texts), bool)
     return has_form(texts, r"\p{L}{2}")
@@ -516,11 +516,11 @@ def _valid_accounts(texts: pa.Array, hits: np.ndarray) -> bool:
     return 2 * sum(valid) >= len(valid) > 0
 
 
-# Held identifiers -----------------------------------------------------------------------------------------------------
-# Identifiers that a column holds, by their form, and whether it is plainly a column of them.
+# Identifiers in a column ----------------------------------------------------------------------------------------------
+# Identifiers by their form, and whether the column consists of them.
 #
-# An address inside a remark is worth a warning. A column of which most values are addresses names people, however many
-# records share each; one number that everybody has is nobody's.
+# An address inside a remark is worth a warning. A column of which most values are addresses identifies people,
+# however many records share each; one number that all records share identifies no person.
 
 
 SEVERAL = 2  # different values: one that everybody has is no identifier
@@ -538,12 +538,12 @@ class HeldIdentifiers:
 
     @property
     def kind_name(self) -> Message:
-        """What such identifiers are called."""
+        """Name of such identifiers."""
         return Message(f"measure.identifier.{self.kind}")
 
 
 def held_identifiers(name: str, values: pa.Array, counts: np.ndarray) -> list[HeldIdentifiers]:
-    """What forms of identifiers the distinct `values` of a column have, each in so many records. O(values · kinds)."""
+    """Find the forms of identifiers among the distinct `values` of a column, each in so many records. O(values · kinds)."""
     values, counts = values.slice(0, MOST_VALUES), counts[:MOST_VALUES]
     parts = single_parts(values) if is_nested(values.type) else [(values, np.arange(len(values)))]
     found: dict[str, HeldIdentifiers] = {}
@@ -603,16 +603,17 @@ def _column_matches(name: str, texts: pa.Array) -> dict[str, np.ndarray]:
 
 
 def _given(texts: pa.Array) -> np.ndarray:
-    """Which texts say anything: not those that are missing, blank or suppressed."""
+    """Mark the texts with content: not missing, blank or suppressed."""
     return np.asarray(has_form(texts, r"\S") & ~has_form(texts, r"^\s*\*\s*$"))
 
 
-# Identifiers ----------------------------------------------------------------------------------------------------------
-# Check whether a released column holds identifiers of people: names, e-mail addresses, telephone numbers and the like.
+# Check of released columns --------------------------------------------------------------------------------------------
+# Check whether a released column holds identifiers of people: names, e-mail addresses, telephone numbers and the
+# like.
 #
-# However many records share an address, it is a person's, and no guarantee about classes changes that. The forms of
-# other values (codes, tokens, free text, serial numbers, ranges) stand here too; they are read from the dictionary of a
-# column, and decide no role.
+# An address belongs to a person, however many records share it, and no guarantee about classes changes that. The
+# forms of other values (codes, tokens, free text, serial numbers, ranges) are here too; they are read from the
+# dictionary of a column, and decide no role.
 
 
 ALL_BUT = 0.95  # of a column whose values are nearly all different
@@ -683,7 +684,7 @@ def _accepted(candidate: ReleaseCandidate, name: str, found: HeldIdentifiers) ->
 
 @dataclass(frozen=True)
 class Prose:
-    """Text that somebody wrote: how many words and characters a value has on average."""
+    """Free text: the average number of words and characters of a value."""
 
     words: float
     characters: float
@@ -750,7 +751,7 @@ def holds_ranges(column: Column) -> bool:
 
 
 def holds_tokens(column: Column) -> bool:
-    """Return whether the values are long codes that a program gives: UUIDs, digests, cookies. They number somebody or something.
+    """Return whether the values are long codes that a program gives: UUIDs, digests, cookies. They number people or things.
 
     >>> holds_tokens(Column.of([f"{i:08x}-1c2d-4e3f-8a9b-0123456789ab" for i in range(9)])), holds_tokens(Column.of(["a1b2"] * 9))
     (True, False)

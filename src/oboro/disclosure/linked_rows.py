@@ -1,8 +1,8 @@
-"""What a pseudonym gives away: whose rows belong together, and so who is alone with the classes of all their rows.
+"""Linked rows: unique people where a pseudonym or another column links the records of a person.
 
-Every class may hold k people. Whoever knows several rows of a person and sees by the pseudonym which released rows
-are one person's looks for those who have a row in each of these classes: the intersection of the classes may hold
-one.
+Every class may hold k people. An attacker who knows several records of a person, and sees by the pseudonym which
+released records belong together, looks for the people with a record in each of these classes: the intersection of the
+classes may hold one (an intersection attack).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["LinkedPeople", "check", "linked_people"]
 
 @dataclass(frozen=True)
 class LinkedPeople:
-    """How many people there are, and how many of them nobody else resembles in the classes of all their rows."""
+    """Number of people, and of those who are unique by the classes of all their records."""
 
     people: int
     unique: int
@@ -61,12 +61,9 @@ def _alone(labels: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> int:
     return alone
 
 
-# Linked rows ----------------------------------------------------------------------------------------------------------
-# Check whether a pseudonym, a code or a sensitive attribute links the records of a person, and who is unique by all of
-# them.
-#
-# Every class may hold k people, and still one person may be the only one with records in all of the classes of their
-# records.
+# Check of linking columns ---------------------------------------------------------------------------------------------
+# Check whether a pseudonym, a code or a sensitive attribute links the records of a person, and count the people who
+# are unique by all of their linked records.
 
 
 MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category

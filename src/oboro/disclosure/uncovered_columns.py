@@ -1,7 +1,7 @@
 """Check whether a person is unique by released columns that no guarantee covers.
 
-All such columns together are counted first; a part of them singles out nobody whom the whole does not. Where people
-are unique whom the recipe does not accept, the refusal says by which columns.
+All such columns together are counted first: no part of them makes a person unique whom all of them do not. Where
+people are unique and the recipe does not accept that, the refusal names the columns.
 """
 
 from __future__ import annotations
@@ -50,17 +50,16 @@ __all__ = [
 ]
 
 
-# Last look ------------------------------------------------------------------------------------------------------------
-# The last look before a release: does a column that no promise covers single somebody out?
-#
-# All such columns together are counted first. A part of them singles out nobody whom the whole does not. So where the
-# whole singles out nobody, the look is over. Columns may have stayed in their file: then one number a record stands for
-# them (a fingerprint), and they are read, a few at a time, only where somebody was found.
+# Count of unique people -----------------------------------------------------------------------------------------------
+# All uncovered columns together are counted first. A part of them makes no person unique whom all of them do not. So
+# where all of them make no person unique, the check ends. Columns may have stayed in their file: then a fingerprint
+# (one number for each record) represents them, and they are read, a few at a time, only where unique people were
+# found.
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Columns by which somebody may be unique, why, and how many people are."""
+    """Accepted columns by which people may be unique, the reason, and the number of people."""
 
     columns: tuple[str, ...]
     because: str
@@ -69,7 +68,7 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class LastLook:
-    """Who is unique by the released columns that no promise covers."""
+    """Unique people by the released columns that no guarantee covers."""
 
     columns: tuple[str, ...]
     """The columns that were looked at: those that no promise covers, and that are neither secret, random nor pseudonyms."""
@@ -92,7 +91,7 @@ class LastLook:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Everything that an attacker may know, and that no promise covers together; nothing where one promise covers it all."""
+        """Columns that an attacker may know and no single guarantee covers together; empty where one covers them all."""
         known = (*self.promised, self.columns) if self.columns else self.promised
         return tuple(dict.fromkeys(chain.from_iterable(known))) if len(set(map(frozenset, known))) > 1 else ()
 
@@ -104,7 +103,7 @@ class LastLook:
 def last_look(
     release: LookedAt, columns: Sequence[str], accept: Sequence[Acceptance] = (), **more: tuple[Any, ...]
 ) -> LastLook:
-    """Look whether somebody is unique by `columns` whom no acceptance covers.
+    """Check whether a person is unique by `columns` and covered by no acceptance.
 
     An acceptance covers whoever is unique by its columns. So whoever is left is unique by some other columns. `more` are
     other facts: `pseudonyms`, `promised`.
@@ -130,7 +129,7 @@ def last_look(
 def uncovered(
     release: LookedAt, names: Sequence[str], unique: int, accept: Sequence[Acceptance]
 ) -> tuple[int, list[Acceptance]]:
-    """How many people no acceptance covers, and the acceptances with how many each covers."""
+    """Return the number of people whom no acceptance covers, and the acceptances with the number that each covers."""
     if not accept:
         return unique, []
     everybody = [one for one in accept if set(names) <= set(one.columns)]
@@ -145,8 +144,8 @@ def uncovered(
     return release.number(names, left), [replace(one, people=n) for one, n in zip(accept, people, strict=True)]
 
 
-# Looked at ------------------------------------------------------------------------------------------------------------
-# A release as the last look sees it: who is unique by some of its columns, also by those that stayed in the file.
+# Release as the check reads it ----------------------------------------------------------------------------------------
+# Unique people by some of its columns, also by those that stayed in the file.
 
 
 AT_ONCE = 4  # columns that are read from the file together
@@ -155,7 +154,7 @@ PERSON = "\0person"
 
 @dataclass(frozen=True, eq=False)
 class LookedAt:
-    """A release as the last look sees it."""
+    """A release as the check of uncovered columns reads it."""
 
     data: Dataset
     read: Callable[[Sequence[str]], Dataset]
@@ -170,7 +169,7 @@ class LookedAt:
 
     @cached_property
     def everybody(self) -> int:
-        """How many people there are."""
+        """Number of people."""
         return self.data.rows if self.person is None else people_at_most(self.person)
 
     @cached_property
@@ -178,7 +177,7 @@ class LookedAt:
         return None if self.person is None else counts_people(self.person)
 
     def together(self, names: Sequence[str]) -> int:
-        """How many people are unique by all these columns together."""
+        """Count the people who are unique by all these columns together."""
         elsewhere = None if self.counted is None else self.counted(names)
         if elsewhere is not None:
             return elsewhere
@@ -188,7 +187,7 @@ class LookedAt:
         return (key_counts(numbers) if self._people is None else self._people.key_counts(numbers)).alone
 
     def alone(self, names: Sequence[str]) -> np.ndarray:
-        """Who is unique by all these columns: rows, or the codes of people and, for rows that are nobody's, −1 − row."""
+        """Return the unique rows by all these columns, or the codes of people and, for rows without a person, −1 − row."""
         if not names:
             return np.zeros(0, np.int64)
         groups = self._classes(names)
@@ -197,7 +196,7 @@ class LookedAt:
         return who_is_alone(groups, self.person)
 
     def number(self, names: Sequence[str], who: np.ndarray) -> int:
-        """How many of those whom `alone` found these are. Rows that are nobody's are as many people as they have classes."""
+        """Count the people among those that `alone` found. Rows without a person are as many people as they have classes."""
         nobodys = -1 - who[who < 0]
         classes = np.unique(self._classes(names).labels[nobodys]).size if nobodys.size else 0
         return int(who.size - nobodys.size + classes)
@@ -208,7 +207,7 @@ class LookedAt:
         return Groups.of([clean(self.data[name]) for name in names], self.data.rows)
 
     def ranked(self, names: Sequence[str]) -> tuple[UniqueBy, ...]:
-        """The columns, and pairs of those that tell most records apart, the worst first."""
+        """Rank the columns, and pairs of those that distinguish most records, the worst first."""
         kept: dict[str, Column] = {}
         alike: dict[str, int] = {}  # how many pairs of records have the same value
         single: list[UniqueBy] = []
@@ -255,7 +254,7 @@ class LookedAt:
         return data.with_columns({PERSON: self.person}), names, PERSON
 
 
-# Uncovered columns ----------------------------------------------------------------------------------------------------
+# Check of uncovered columns -------------------------------------------------------------------------------------------
 
 
 SHOWN = 6  # columns and pairs that a refusal lists

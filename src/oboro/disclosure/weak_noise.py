@@ -1,4 +1,4 @@
-"""Check whether chance changed a column enough: a perturbed attribute counts as unknown everywhere else."""
+"""Check whether noise or swapping changed a column enough: elsewhere a perturbed attribute counts as unknown to attackers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from oboro.text import Message
 __all__ = ["changed_cells", "check", "found_by_all", "linked_by_distance", "own_is_nearest", "stays_nearest"]
 
 
-# Nearest values -------------------------------------------------------------------------------------------------------
-# Whether a value that chance changed is still nearest to its own: whoever knows the original values then finds the
-# record.
+# Linkage by the nearest value -----------------------------------------------------------------------------------------
+# Test whether a perturbed value is still nearest to its original value: an attacker who knows the original values
+# then finds the record.
 
 
 def own_is_nearest(before: np.ndarray, after: np.ndarray) -> tuple[int, int]:
-    """For how many of the records that are unique by their value before it is nearest to the one after; and how many these are.
+    """Count the records unique by their original value that is the nearest to the perturbed one; and all that are unique.
 
     Missing values (not-a-number) are nobody's, and where two values are equally near, none is the nearest. O(n log n).
 
@@ -38,7 +38,7 @@ def own_is_nearest(before: np.ndarray, after: np.ndarray) -> tuple[int, int]:
 
 
 def stays_nearest(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Of which records the value after is nearest to their own before, of all that were there. A missing one stays missing."""
+    """Mark the records whose value after is nearest to their own before, of all that were there. A missing one stays missing."""
     missing = np.isnan(before), np.isnan(after)
     held = ~(missing[0] | missing[1])
     values, own = np.unique(before[held], return_inverse=True)
@@ -50,8 +50,7 @@ def stays_nearest(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def found_by_all(before: Sequence[np.ndarray], stayed: Sequence[np.ndarray]) -> tuple[int, int]:
-    """Of the records that are unique by all these columns before, how many stayed nearest in each that chance changed; and how many
-    these are.
+    """Count the records unique by all original columns that stayed nearest in each perturbed column; and all that are unique.
 
     >>> found_by_all([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])], [np.array([True, False, True, True])])
     (1, 2)
@@ -65,7 +64,7 @@ def found_by_all(before: Sequence[np.ndarray], stayed: Sequence[np.ndarray]) -> 
 
 
 def linked_by_distance(before: Sequence[np.ndarray], after: Sequence[np.ndarray], looked: np.ndarray) -> int:
-    """How many of the records `looked` at are nearer to their own values before than to anybody else's, each column by its spread.
+    """Count the records `looked` at that are nearer to their own original than to any other, each column by its spread.
 
     >>> linked_by_distance([np.array([0.0, 5.0]), np.array([1.0, 9.0])], [np.array([1.0, 1.0]), np.array([1.0, 1.0])], np.arange(2))
     1
@@ -82,7 +81,7 @@ def linked_by_distance(before: Sequence[np.ndarray], after: Sequence[np.ndarray]
     return found
 
 
-# Weak noise -----------------------------------------------------------------------------------------------------------
+# Check of weak noise --------------------------------------------------------------------------------------------------
 
 
 LOOKED = 200  # records of which the nearest one is looked for
@@ -161,15 +160,14 @@ def _numbers(original: Dataset, released: Dataset, name: str) -> tuple[np.ndarra
     return was.numbers(name)[was.codes], after.numbers(name)[after.codes]
 
 
-# Changed cells --------------------------------------------------------------------------------------------------------
-# What a step changed: how many cells of which column hold another value than before.
+# Count of changed cells -----------------------------------------------------------------------------------------------
 
 
 MANY = 1 << 20  # rows, from which on no second copy of them is made
 
 
 def changed_cells(before: Dataset, after: Dataset) -> dict[str, int]:
-    """For each column that both tables hold, how many released cells differ from the cell they were made from.
+    """Count for each column of both tables the released cells that differ from the cell they were made from.
 
     Values are compared as text (`31` and `31.0` differ); columns that are shared, and so did not change, cost nothing.
     O(rows) for each of the others.

@@ -1,1 +1,1 @@
-"""The same recipe on Spark and DuckDB."""
+"""Engines that run the same recipe where the data is: Spark and DuckDB."""

@@ -1,4 +1,4 @@
-"""A release whose rows are where the engine put them."""
+"""Base of all engines: part files, staging folders, the interface of an engine's table, and its release."""
 
 from __future__ import annotations
 
@@ -55,10 +55,11 @@ __all__ = [
 
 
 # Part files -----------------------------------------------------------------------------------------------------------
-# Files of a table, here or in an object store, as tasks read and write them.
+# Files of a table, on this machine or in an object store, as tasks read and write them.
 #
-# While a release is made nobody sees its files. A task that is run again writes another file; only those that are told
-# to the driver become part of the release. Tasks have credentials of their own, from their environment: none travels.
+# The files of an unfinished release are not visible. A task that is run again writes another file; only the files
+# that are reported to the driver become part of the release. Tasks have credentials of their own, from their
+# environment: none travels.
 
 
 Told = tuple[str, int, tuple[tuple[str, str | None], ...], tuple[int, int] | None]
@@ -68,7 +69,7 @@ FILES = 64  # so many files are enough for tasks: none is divided then
 
 
 def is_stored(place: str) -> bool:
-    """Whether a place is in an object store that engines reach through our own clients."""
+    """Return whether a path is in an object store that engines reach through our own clients."""
     named = as_place(place)
     return not named.is_local and named.kind != "table"
 
@@ -82,7 +83,7 @@ class PartFolder:
     folder: str
 
     def write(self, part: int, tables: Iterable[pa.Table], schema: pa.Schema) -> tuple[str, int]:
-        """The rows of one part; the file's name and size."""
+        """Write the rows of one part; return the file's name and size."""
         name = f"part-{part:05d}-{secrets.token_hex(4)}.parquet"
         system, _ = file_system(as_place(self.place))
         with system.open_output_stream(f"{self.folder}/{name}", compression=None) as file:
@@ -138,7 +139,7 @@ class ReadFiles:
 
     @property
     def shown(self) -> str:
-        """What a report calls them."""
+        """Name of the files in a report."""
         return as_place(self.place).shown
 
     def table(self, numbers: Iterable[int] | None = None) -> ColumnarFiles:
@@ -156,16 +157,16 @@ class ReadFiles:
         return self.table(numbers).batches(columns)
 
 
-# Staging --------------------------------------------------------------------------------------------------------------
-# Write, verify, publish: a folder gets its name only when what stands in it was verified.
+# Staging of a release -------------------------------------------------------------------------------------------------
+# Write, verify, publish: a folder gets its name only when its content was verified.
 #
-# Until then it is a private folder beside its place (`oboro.system.files`); in an object store it is a prefix below it,
-# named `_oboro-…` (`oboro.io.places.files`).
+# Until then it is a private folder beside its final path (`oboro.system.files`); in an object store it is a prefix
+# below it, named `_oboro-…` (`oboro.io.places.files`).
 
 
 @dataclass(frozen=True)
 class Staged:
-    """Where a release is written before it has its name."""
+    """Staging folder of a release before it has its name."""
 
     made: PartFolder
     """Where tasks write."""
@@ -174,7 +175,7 @@ class Staged:
 
 
 def check_folder(path: str, force: bool) -> Path | Place:
-    """Before any work: raise if no folder could appear under this name."""
+    """Raise, before any work, if no folder can be created under this name."""
     place = as_place(path)
     if place.kind == "table":
         raise UsageError(Message("error_engine.no_place", path=place.shown, scheme=place.scheme))
@@ -196,7 +197,7 @@ def _as_files(place: Place) -> Place:
 
 
 def check_apart(place: str, target: Path | Place) -> None:
-    """Raise where the release would stand in the place of the table, or within it."""
+    """Raise where the release would replace the table, or be within it."""
     read = as_place(place)
     if isinstance(target, Place):
         refuse_place_read(_as_files(target), _as_files(read) if read.kind == "file" else read)
@@ -208,7 +209,7 @@ def check_apart(place: str, target: Path | Place) -> None:
 
 @contextmanager
 def staged(path: str, force: bool = False) -> Iterator[Staged]:
-    """A folder to write to. It appears under `path` when the block ends well; what was there before stays until then."""
+    """Create a folder to write to. It appears under `path` when the block ends well; an older one stays until then."""
     target = check_folder(path, force)
     with _staged_here(target.absolute(), force) if isinstance(target, Path) else _stored(target, force) as found:
         yield found
@@ -248,8 +249,8 @@ def _staged_here(target: Path, force: bool) -> Iterator[Staged]:
         ) from None
 
 
-# Engine ---------------------------------------------------------------------------------------------------------------
-# What an engine must be able to do. The rest is the same for all of them.
+# Interface of an engine -----------------------------------------------------------------------------------------------
+# The operations that each engine implements. The rest is the same for all of them.
 
 
 class EngineTable(Protocol):
@@ -261,11 +262,11 @@ class EngineTable(Protocol):
 
     @property
     def near(self) -> bool:
-        """Whether its rows are where the driver is, so that what the driver holds need not be looked up once more."""
+        """Whether its rows are where the driver is, so that data of the driver need not be looked up once more."""
 
     @property
     def shown(self) -> str:
-        """What a report calls the table: never with a password."""
+        """Name of the table in a report: never with a password."""
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
@@ -276,12 +277,12 @@ class EngineTable(Protocol):
         """The engine's own frame."""
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Count the rows."""
 
     def told(
         self, names: Sequence[str], made: Callable[[Iterator[pa.RecordBatch]], Iterator[bytes]], job: str
     ) -> Iterable[Any]:
-        """What is made of the rows of some columns where they are."""
+        """Apply a function to the rows of some columns where they are; return its results."""
 
     def bucketed(
         self,
@@ -289,13 +290,13 @@ class EngineTable(Protocol):
         scatter: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, bytes]]],
         parts: int,
     ) -> Buckets:
-        """Blocks that are made of the rows of some columns, each at the part that it names."""
+        """Distribute blocks that are made of the rows of some columns, each to the part that it names."""
 
     def gather(self, packer: Packer) -> Iterable[pa.Buffer | bytes]:
         """Codes of all rows, packed where the data is."""
 
     def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> Published:
-        """What the plan makes of the rows; `order` is kept, random or placed. Nothing need be computed yet."""
+        """Return the rows that the plan makes; `order` is kept, random or placed. Nothing need be computed yet."""
 
     def lent(self, rows: Iterator[pa.Table], types: Mapping[str, pa.DataType]) -> Published:
         """Rows that the driver makes one after the other, where it is `near`."""
@@ -304,20 +305,20 @@ class EngineTable(Protocol):
         """A table of the driver's, given to the engine."""
 
     def settled(self, folder: Staged | None) -> EngineTable:
-        """The same rows, written to a folder, or held by the engine: whoever reads them later reads these and computes nothing."""
+        """Write the same rows to a folder, or keep them in the engine: later readers read these and compute nothing."""
 
     def checked(self, numbers: RowNumbers, groups: Sequence[Sequence[str]] = ()) -> Checked:
-        """How many rows there are, one number for all of them in any order, and how often combinations of columns occur."""
+        """Count the rows, sum one number for all of them in any order, and count the combinations of columns."""
 
 
 class Buckets(Protocol):
     """Blocks that wait where the data is, all blocks of a part in one place."""
 
     def told(self, look: Callable[[int, list[Any]], bytes], job: str) -> Iterable[bytes]:
-        """What is made of each part that has blocks."""
+        """Apply a function to each part that has blocks; return its results."""
 
     def done(self) -> None:
-        """Nobody will ask again."""
+        """Release the buckets: no more questions follow."""
 
 
 class Published(Protocol):
@@ -327,7 +328,7 @@ class Published(Protocol):
         """Make them, in a folder, or held by the engine."""
 
 
-# Engine release -------------------------------------------------------------------------------------------------------
+# Release on an engine -------------------------------------------------------------------------------------------------
 
 
 # Rows below which a cluster is not worth it: an estimate, `python -m benchmarks spark` measures smaller tables.
@@ -336,13 +337,13 @@ WORTH_IT = 200_000_000
 
 @dataclass
 class Phases:
-    """How long each phase took."""
+    """Duration of each phase."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Measure one."""
+        """Measure the duration of one phase."""
         started = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
@@ -350,14 +351,14 @@ class Phases:
 
 @dataclass(frozen=True)
 class Seal:
-    """What the verified rows are, in one number: whoever writes them compares."""
+    """Checksum of the verified rows, to compare with the written ones."""
 
     numbers: RowNumbers
     rows: int
     total: int
 
     def check(self, table: EngineTable, groups: Sequence[Sequence[str]] = ()) -> Sequence[pa.Table]:
-        """Raise where a table does not hold exactly these rows; how often combinations of some columns occur in it."""
+        """Raise where a table does not hold exactly these rows; return how often combinations of some columns occur in it."""
         found = table.checked(self.numbers, groups)
         if (found.rows, found.total) != (self.rows, self.total):
             raise ChangedData()
@@ -366,7 +367,7 @@ class Seal:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EngineRelease(Release):
-    """The same facts, verdicts and report as on one machine; `data` is a frame of the engine."""
+    """Release on an engine: the same facts, verdicts and report as on one machine; `data` is a frame of the engine."""
 
     table: EngineTable | None = None
     phases: Mapping[str, float] = field(default_factory=dict)
@@ -378,23 +379,23 @@ class EngineRelease(Release):
     """What the driver held of a large table, and why."""
 
     def suppressed(self, quasi: Sequence[str]) -> int:
-        """How many records are suppressed."""
+        """Return the number of suppressed records."""
         return super().suppressed(quasi) if self.gone is None else self.gone
 
     @cached_property
     def report(self) -> Report:
-        """As on one machine. Its figures need the codes of all rows."""
+        """Report as on one machine. Its figures need the codes of all rows."""
         if self.gone is not None:
             raise UsageError(Message("error_engine.no_report", rows=self.original.rows))
         return super().report
 
     def summary(self, *, lang: str = "en", figures: bool = False) -> str:
-        """What was released and verified, in a few lines."""
+        """Summarize the release and its verdicts in a few lines."""
         return super().summary(lang=lang, figures=figures and self.gone is None)
 
     @property
     def small(self) -> Message | None:
-        """That one machine would have been faster, where that is so."""
+        """Note that one machine would have been faster, where that is so."""
         assert self.table is not None
         if self.table.engine != "spark" or self.original.rows >= WORTH_IT:
             return None
@@ -408,7 +409,7 @@ class EngineRelease(Release):
 
     @cached_property
     def dataset(self) -> Dataset:
-        """There is none on this machine."""
+        """Not available: the released rows are not on this machine."""
         raise UsageError(Message("error_engine.not_here"))
 
     def write(self, path: str | Path, *, force: bool = False, **options: Any) -> None:
@@ -421,7 +422,7 @@ class EngineRelease(Release):
         self.written["output"] = str(path)
 
     def published_at(self, path: str, reopen: Callable[[str, str], EngineTable]) -> EngineRelease:
-        """The same release, whose files have their name now."""
+        """Return the release after its files got their final name."""
         assert self.table is not None
         self.written["output"] = path
         return replace(self, table=reopen(path, self.table.engine))
@@ -431,20 +432,20 @@ class EngineRelease(Release):
         return self.report
 
     def write_ledger(self, path: str | Path, *, force: bool = False) -> None:
-        """Not on an engine."""
+        """Raise: an engine writes no person map."""
         raise UsageError(Message("error_engine.not_here"))
 
     def write_truth(self, path: str | Path, *, force: bool = False) -> None:
-        """Not on an engine."""
+        """Raise: an engine writes no row map."""
         raise UsageError(Message("error_engine.not_here"))
 
 
 # First rows -----------------------------------------------------------------------------------------------------------
-# The first rows of columns that stay where they are, to see what they hold.
+# Read from columns that are not loaded, to judge their values.
 
 
 def first_rows(table: EngineTable, names: Sequence[str]) -> dict[str, pa.Array]:
-    """Those of each part of the table."""
+    """Return the first rows of each part of the table."""
     parts = [pa.ipc.open_stream(one).read_all() for one in table.told(names, _first, "first rows")]
     found = pa.concat_tables(parts).unify_dictionaries() if parts else None
     return {} if found is None else {name: UnencodedColumn(found[name]).array for name in names}

@@ -1,7 +1,7 @@
-"""Rows as codes in buckets that no class of the coarser nodes crosses, and what each bucket says: numbers that add up.
+"""Bounded run: a recipe on an engine without rows on the driver, from sums over buckets of coded rows.
 
-A bucket holds all rows that agree on the labels of one node, the *cut* (the lattice's top, where that tells enough
-rows apart). So every class of every node that is nowhere coarser than the cut lies in one bucket, and our own kernels
+A bucket holds all rows that agree on the labels of one node, the *cut* (the lattice's top, where that divides the rows
+finely enough). So every class of every node that is nowhere coarser than the cut lies in one bucket, and our own kernels
 count it there.
 """
 
@@ -95,9 +95,8 @@ __all__ = [
 ]
 
 
-# Bounded recipe -------------------------------------------------------------------------------------------------------
-# Which recipes need no rows on the driver: one `k_anonymize` that asks for sizes of classes alone, and columns left
-# out.
+# Recipes for a bounded run --------------------------------------------------------------------------------------------
+# They need no rows on the driver: one `k_anonymize` that asks for class sizes alone, and columns that are dropped.
 
 
 LOOKED_INTO = (
@@ -115,7 +114,7 @@ PAID_BY_CLASS = ("ambiguity", "kl", "classification", "payout")
 
 
 def why_rows(recipe: Recipe, names: Sequence[str]) -> Message | None:
-    """Why a recipe needs all rows on the driver, or None where it does not."""
+    """Return the reason why a recipe needs all rows on the driver, or None where it does not."""
     for step in recipe.steps:
         if not isinstance(step, KAnonymize | DropColumns):
             return Message("error_engine.rows_step", step=step.step)
@@ -135,7 +134,7 @@ def why_rows(recipe: Recipe, names: Sequence[str]) -> Message | None:
 
 
 def generalizing(recipe: Recipe) -> list[str]:
-    """The columns that the one step generalizes."""
+    """Return the columns that the one step generalizes."""
     step = next(one for one in recipe.steps if isinstance(one, KAnonymize))
     return list(recipe.schema_given.chosen(step.quasi, step.step))
 
@@ -145,7 +144,7 @@ def _released(recipe: Recipe, names: Sequence[str]) -> set[str]:
     return {name for name in names if name not in gone}
 
 
-# Bucketed rows --------------------------------------------------------------------------------------------------------
+# Buckets of coded rows ------------------------------------------------------------------------------------------------
 
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -153,7 +152,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class BucketCoding:
-    """How rows become codes, and in which bucket each goes. It travels to tasks."""
+    """Coding of rows, and the bucket of each. It travels to tasks."""
 
     token: str
     known: Mapping[str, KnownValues]
@@ -169,7 +168,7 @@ class BucketCoding:
         return [*self.known, *self.others]
 
     def scatter(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
-        """Blocks of rows, each with its bucket. O(rows)."""
+        """Make blocks of rows, each with its bucket. O(rows)."""
         ready = prepared(self)
         for table in in_chunks(ready.coded(batch) for batch in batches):
             yield from shared_out(table, self._buckets(table), self.parts)
@@ -201,7 +200,7 @@ class Bucket:
 
     @staticmethod
     def of(blocks: Iterable[Any]) -> Bucket:
-        """From its blocks, in any order."""
+        """Join the blocks of a bucket, in any order."""
         table = pa.concat_tables([pa.ipc.open_stream(block).read_all() for block in blocks])
         codes = tuple(table[name].to_numpy() for name in table.column_names if name != "others")
         others = table["others"].to_numpy() if "others" in table.column_names else None
@@ -209,14 +208,14 @@ class Bucket:
 
 
 class BucketLook(Protocol):
-    """What is asked of every bucket. It travels to tasks."""
+    """A question to every bucket. It travels to tasks."""
 
     def of(self, bucket: Bucket) -> bytes:
-        """What one bucket says."""
+        """Return the answer of one bucket."""
 
 
 def lean(problem: Problem) -> Problem:
-    """The same question without columns and texts: what a task needs of it."""
+    """Return the problem without columns and texts: the part that a task needs."""
     hierarchies = []
     for hierarchy in problem.hierarchies:
         levels = tuple(Level(pa.nulls(len(one.labels)), one.table, one.share) for one in hierarchy.levels)
@@ -238,13 +237,13 @@ class SmallClasses:
     nodes: tuple[Levels, ...]
 
     def of(self, bucket: Bucket) -> bytes:
-        """Of one bucket."""
+        """Answer for one bucket."""
         checker = SlicedChecker(_asked_of(self.problem, bucket))
         found = map(checker.small_classes, self.nodes)
         return b"".join(small.to_bytes(8, "little") + tally.tobytes() for small, tally in found)
 
     def together(self, said: Sequence[bytes]) -> list[tuple[int, np.ndarray]]:
-        """Of all buckets: for each node how many, and these by attribute and cost."""
+        """Sum over all buckets: for each node how many, and these by attribute and cost."""
         every = np.sum([np.frombuffer(one, np.int64).reshape(len(self.nodes), -1) for one in said], axis=0)
         return [(int(one[0]), one[1:].reshape(len(self.problem.hierarchies), -1)) for one in every]
 
@@ -257,7 +256,7 @@ class Survey:
     nodes: tuple[Levels, ...]
 
     def of(self, bucket: Bucket) -> bytes:
-        """Of one bucket."""
+        """Answer for one bucket."""
         checker, found = NodeChecker.of(_asked_of(self.problem, bucket)), []
         for levels in self.nodes:
             sums, tally = checker.survey(levels)
@@ -265,7 +264,7 @@ class Survey:
         return np.concatenate(found).tobytes()
 
     def together(self, said: Sequence[bytes]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Of all buckets: the sums of `NodeChecker.survey` for each node."""
+        """Sum over all buckets: the sums of `NodeChecker.survey` for each node."""
         every = np.stack([np.frombuffer(one, np.int64).reshape(len(self.nodes), -1) for one in said])
         added, least = every.sum(axis=0), every[:, :, 5].min(axis=0)
         added[:, 5] = least
@@ -280,7 +279,7 @@ class ClassesAt:
     levels: Levels
 
     def of(self, bucket: Bucket) -> bytes:
-        """Of one bucket, which may hold parts of classes."""
+        """Answer for one bucket, which may hold parts of classes."""
         checker = NodeChecker.of(_asked_of(self.problem, bucket))
         classes = checker.classes(self.levels)
         labels = checker.labels_of(classes, np.arange(classes.sizes.size)).astype(np.uint32)
@@ -288,7 +287,7 @@ class ClassesAt:
         return packed(pa.table({**columns, "sizes": pa.array(classes.sizes)}))
 
     def together(self, said: Sequence[bytes]) -> tuple[list[np.ndarray], np.ndarray]:
-        """Of all buckets: for each attribute the label of each class, and the sizes."""
+        """Join all buckets: for each attribute the label of each class, and the sizes."""
         every = pa.concat_tables([pa.ipc.open_stream(one).read_all() for one in said])
         names = [name for name in every.column_names if name != "sizes"]
         found = every.group_by(names).aggregate([("sizes", "sum")])
@@ -297,7 +296,7 @@ class ClassesAt:
 
 @dataclass(frozen=True)
 class Joinable:
-    """Of one node that is not coarser than the cut: the classes of fewer than k, and those that may join them where one is enough.
+    """Classes of fewer than k at one node no coarser than the cut, and the classes that may join them where one is enough.
 
     Of classes that cost alike, record by record, the smallest comes, and of equal ones the first by the text of its labels.
     """
@@ -308,7 +307,7 @@ class Joinable:
     """For each attribute the place of each label in the order of their text."""
 
     def of(self, bucket: Bucket) -> bytes:
-        """Of one bucket."""
+        """Answer for one bucket."""
         checker = NodeChecker.of(_asked_of(self.problem, bucket))
         classes = checker.classes(self.levels)
         labels = checker.labels_of(classes, np.arange(classes.sizes.size))
@@ -316,7 +315,7 @@ class Joinable:
         return np.column_stack([labels[some], classes.sizes[some]]).astype(np.int64).tobytes()
 
     def _chosen(self, labels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Which classes come. O(classes · log(classes))."""
+        """Select the classes to return. O(classes · log(classes))."""
         loss, large = self.problem.loss, np.flatnonzero(sizes >= self.problem.k)
         assert isinstance(loss, CellLoss), "others look into classes"
         prices = []
@@ -330,7 +329,7 @@ class Joinable:
         return np.concatenate([np.flatnonzero(sizes < self.problem.k), large[order[first]]])
 
     def together(self, said: Sequence[bytes]) -> tuple[list[np.ndarray], np.ndarray]:
-        """Of all buckets: for each attribute the label of each class, and the sizes."""
+        """Join all buckets: for each attribute the label of each class, and the sizes."""
         every = np.concatenate([np.frombuffer(one, np.int64) for one in said]).reshape(-1, len(self.levels) + 1)
         some = every[self._chosen(every[:, :-1], every[:, -1])]
         return [some[:, a] for a in range(len(self.levels))], some[:, -1]
@@ -338,7 +337,7 @@ class Joinable:
 
 @dataclass(frozen=True)
 class Suppressed:
-    """What came of a node: how many records go, what of each column changes, one number for all rows, and the classes that go."""
+    """Result of releasing a node: suppressed records, changes by column, one number for all rows, and the suppressed classes."""
 
     rows: int
     changed: tuple[int, ...]
@@ -367,7 +366,7 @@ class Suppressing:
     """The keys of the classes that go, sorted; None: those with fewer than k records, which lie in one bucket each."""
 
     def of(self, bucket: Bucket) -> bytes:
-        """Of one bucket."""
+        """Answer for one bucket."""
         released = [table[codes] for table, codes in zip(self.maps, bucket.codes, strict=True)]
         rows, keys = self._gone(released, bucket.rows)
         total = np.zeros(bucket.rows, np.uint64) if bucket.others is None else bucket.others.copy()
@@ -399,7 +398,7 @@ class Suppressing:
         return 8 * (1 + len(self.maps) + sum(one.size for one in self.values))
 
     def together(self, said: Sequence[bytes]) -> Suppressed:
-        """Of all buckets."""
+        """Sum over all buckets."""
         figures = np.sum([np.frombuffer(one[: self._figures], np.int64) for one in said], axis=0)
         total = summed(int.from_bytes(one[self._figures : self._figures + 8], "little") for one in said)
         keys = [np.frombuffer(one[self._figures + 8 :], np.uint64) for one in said]
@@ -409,8 +408,8 @@ class Suppressing:
         return Suppressed(int(figures[0]), tuple(changed.tolist()), tuple(counts), total, known)
 
 
-# Bucket checker -------------------------------------------------------------------------------------------------------
-# Checks nodes of the lattice by asking buckets, a few nodes a job; what few classes have is counted on the driver.
+# Evaluation of nodes from buckets -------------------------------------------------------------------------------------
+# A few nodes are evaluated in one job; small sets of classes are counted on the driver.
 
 
 HELD = 1 << 21  # classes that the driver holds: about 100 MB with what the search makes of them
@@ -418,7 +417,7 @@ AT_ONCE = 8  # nodes that are asked for in one job
 
 
 class NotBounded(Exception):
-    """This needs all rows on the driver; `why` says so."""
+    """This recipe needs all rows on the driver; `why` has the reason."""
 
     def __init__(self, why: Message) -> None:
         super().__init__(why)
@@ -426,7 +425,7 @@ class NotBounded(Exception):
 
 
 def cut_of(problem: Problem, most: int) -> Levels:
-    """The coarsest node of which it is certain that no class has more than `most` records: some column has no label of more.
+    """Return the coarsest node where certainly no class has more than `most` records: some column has no label of more.
 
     Where there is none, the one whose largest label is least. O(levels).
     """
@@ -470,19 +469,19 @@ class BucketChecker(NodeChecker):
 
     @property
     def weight(self) -> int:
-        """How many rows a check has to read."""
+        """Number of rows that a check reads."""
         return self.problem.rows
 
     def closed(self, levels: Levels) -> bool:
-        """Whether every class of a node lies in one bucket."""
+        """Return whether every class of a node lies in one bucket."""
         return all(level <= highest for level, highest in zip(levels, self.cut, strict=True))
 
     def at_once(self, levels: Levels) -> bool:
-        """Whether a node needs no job."""
+        """Return whether a node needs no job."""
         return levels in self.known or levels in self.small or self._holding(levels) is not None
 
     def prepare(self, several: Sequence[Levels]) -> None:
-        """Ask for those that are not known, a few a job."""
+        """Evaluate the nodes that are not known, a few a job."""
         open_ = [one for one in several if not self.at_once(one) and self.closed(one)]
         for first in range(0, len(open_), AT_ONCE):
             self._ask(tuple(open_[first : first + AT_ONCE]), whole=not self._by_small)
@@ -577,7 +576,7 @@ class BucketChecker(NodeChecker):
         return one
 
     def _space(self, levels: Levels) -> int:
-        """How many classes a node can have at most."""
+        """Return the largest possible number of classes of a node."""
         return prod(len(h.levels[level].labels) for h, level in zip(self.problem.hierarchies, levels, strict=True))
 
     def _finer(self, levels: Levels) -> Levels:
@@ -599,13 +598,12 @@ class BucketChecker(NodeChecker):
         return tuple(labels[:, a] for a in range(labels.shape[1]))
 
     def suppressed_rows(self, node: Node) -> Any:
-        """There are no rows here."""
+        """Not available: there are no rows here."""
         raise RuntimeError("rows are in buckets: ask for `classes_gone`")
 
 
-# Bucketed checks ------------------------------------------------------------------------------------------------------
-# What is verified without rows on the driver: every class in one bucket, judged there by the verifier; who is unique,
-# counted.
+# Verification without rows on the driver ------------------------------------------------------------------------------
+# Each class is in one part, judged there by the verifier; unique and distinct rows are counted there too.
 
 
 def _parts(rows: int) -> int:
@@ -622,7 +620,7 @@ class _Classes:
     numbers: RowNumbers
 
     def scatter(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
-        """How often each occurs, some hundred thousand rows together."""
+        """Count how often each occurs, some hundred thousand rows together."""
         for table in in_chunks(pa.table(batch) for batch in batches):
             counts = CombinationCounts(self.names)
             counts.add(table)
@@ -632,7 +630,7 @@ class _Classes:
             yield from shared_out(found, (numbers % np.uint64(self.parts)).astype(np.uint32), self.parts)
 
     def judged(self, part: int, blocks: list[Any]) -> bytes:
-        """What the verifier says of the whole classes of one part."""
+        """Return the verdict of the verifier on the whole classes of one part."""
         counts = CombinationCounts(self.names)
         for block in blocks:
             counts.merge(pa.ipc.open_stream(block).read_all())
@@ -643,7 +641,7 @@ class _Classes:
 
 
 def verified(settled: EngineTable, promise: Promise, rows: int) -> Verification:
-    """The promise on what was written, class by class; raises a `PromiseError` where it does not hold."""
+    """Verify the guarantee on the written rows, class by class; raises a `PromiseError` where it is violated."""
     names = tuple(name for name in settled.types if name in promise.quasi)
     how = _Classes(promise, names, _parts(rows), RowNumbers(drawn_key()))
     buckets = settled.bucketed(names, how.scatter, how.parts)
@@ -711,8 +709,8 @@ def _combinations(table: EngineTable, names: Sequence[str], rows: int) -> tuple[
         buckets.done()
 
 
-# Released labels ------------------------------------------------------------------------------------------------------
-# What becomes of each value of a generalized column, and the plan that tasks look rows up in.
+# Released values and plan ---------------------------------------------------------------------------------------------
+# The released value of each original value of a generalized column, and the plan in which tasks look rows up.
 
 
 @dataclass(frozen=True, eq=False)
@@ -729,7 +727,7 @@ class ReleasedLabels:
 
     @staticmethod
     def of(column: Column, hierarchy: Hierarchy, level: int, some: bool) -> ReleasedLabels:
-        """As one machine would release them: each value once, and one suppressed record if there are some."""
+        """Return the labels that one machine would release: each value once, and one suppressed record if there are some."""
         each = np.arange(len(column.values), dtype=smallest_unsigned(len(column.values)))
         made = hierarchy.generalize(Column(column.values, each), level)
         if some:
@@ -753,7 +751,7 @@ def _strides(labels: Sequence[ReleasedLabels]) -> tuple[int, ...]:
 def suppressing(
     labels: Mapping[str, ReleasedLabels], numbers: RowNumbers, k: int, gone: Sequence[np.ndarray] | None
 ) -> Suppressing:
-    """What buckets are asked for. `gone` has, for each column, one code of every class that goes, where that is known already."""
+    """Return the question that releases a node. `gone` has, for each column, one code of every suppressed class, if known."""
     held = list(labels.values())
     some, strides = any(one.star >= 0 for one in held), _strides(held)
     keys = None
@@ -779,7 +777,7 @@ def plan_of(
     gone: np.ndarray,
     rows: int,
 ) -> ByValue:
-    """The plan: every row gets its labels, and those of the classes that go get `*`."""
+    """Build the plan: every row gets its labels, and those of suppressed classes get `*`."""
     held = list(labels.values())
     exceptions = None
     if gone.size:
@@ -791,8 +789,8 @@ def plan_of(
     return ByValue(uuid4().hex, known, maps, values, tuple(names), exceptions, rows)
 
 
-# Remote columns -------------------------------------------------------------------------------------------------------
-# The columns of a table of which the driver has no rows, as checks before a release ask for them.
+# Columns without rows on the driver -----------------------------------------------------------------------------------
+# As release checks ask for them.
 
 
 @dataclass(frozen=True)
@@ -833,15 +831,15 @@ class RemoteColumns(ColumnStore):
         return self._distinct[name]
 
 
-# Tallied columns ------------------------------------------------------------------------------------------------------
-# Columns of which the driver has the distinct values and how often each occurs, and no rows.
+# Columns as counts of distinct values ---------------------------------------------------------------------------------
+# The driver has the distinct values and the number of occurrences of each, and no rows.
 
 
 COMBINED = 32  # tallies of batches that are put together at once
 
 
 class TalliedColumn(Column):
-    """Distinct values with their number. It has no codes: whoever asks for them would need the rows."""
+    """Distinct values with their number. It has no codes: those would need the rows."""
 
     def __init__(self, values: pa.Array, tally: np.ndarray) -> None:
         object.__setattr__(self, "values", values)
@@ -855,7 +853,7 @@ class TalliedColumn(Column):
 
     @property
     def codes(self) -> np.ndarray:
-        """There are none here."""
+        """Not available without rows."""
         raise RuntimeError("the rows of a tallied column are where the data is; only recipes that need none come here")
 
     def tidy(self) -> TalliedColumn:
@@ -864,18 +862,18 @@ class TalliedColumn(Column):
 
     @property
     def nbytes(self) -> int:
-        """What is held."""
+        """Memory of the values and counts."""
         return int(self.values.nbytes + self.counts.nbytes)
 
 
 @dataclass(frozen=True)
 class ColumnTallies:
-    """What is counted. It travels to tasks; each says its part: for every column one table of values and counts."""
+    """Counts of column values. They travel to tasks; each returns its part: for every column one table of values and counts."""
 
     names: tuple[str, ...]
 
     def part(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-        """Of some batches."""
+        """Count some batches."""
         held = [_Tally() for _ in self.names]
         for batch in batches:
             for name, one in zip(self.names, held, strict=True):
@@ -887,7 +885,7 @@ class ColumnTallies:
                 yield bytes([place]) + packed(pa.table({"values": values, "counts": pa.array(counts)}))
 
     def together(self, blobs: Iterable[Any], types: Mapping[str, pa.DataType]) -> dict[str, TalliedColumn]:
-        """Of all tasks. Values are in one order, whatever the order of rows and tasks."""
+        """Sum over all tasks. Values are in one order, whatever the order of rows and tasks."""
         held = [_Tally() for _ in self.names]
         for blob in map(bytes, blobs):
             table = pa.ipc.open_stream(blob[1:]).read_all().combine_chunks()
@@ -927,15 +925,12 @@ def _whole(array: pa.ChunkedArray) -> pa.Array:
 
 
 # Bounded run ----------------------------------------------------------------------------------------------------------
-# A recipe on a table of which the driver sees no row: values with their numbers, sums over classes, and the classes
-# that go.
-#
 # 1. Tasks count how often each value of the generalized columns occurs.
-# 2. Rows go, as codes, to buckets that no class crosses; the search asks these for sums over the classes of a few nodes
-# a job.
+# 2. Rows go, as codes, to buckets that no class crosses; the search asks these for sums over the classes of a few
+#    nodes a job.
 # 3. The best node is released, verified class by class on what was written, and only then gets its name.
 #
-# What the driver holds grows with distinct values and with the classes that are suppressed, not with rows.
+# Memory on the driver grows with distinct values and with the classes that are suppressed, not with rows.
 
 
 BUCKET = 1 << 20  # rows of a bucket, about
@@ -967,7 +962,7 @@ class _Asking:
 
 @dataclass(frozen=True)
 class _Decided:
-    """What is released of the generalized columns."""
+    """Released values of the generalized columns."""
 
     outcome: Outcome
     labels: Mapping[str, ReleasedLabels]
@@ -987,7 +982,7 @@ class BoundedRun:
     phases: Phases
 
     def run(self) -> EngineRelease:
-        """As `Recipe.run` does."""
+        """Run the recipe as `Recipe.run` does."""
         recipe, table, phase = self.recipe, self.table, self.phases.phase
         numbers = RowNumbers(drawn_key())
         self.say(Message("progress.gathering", engine=table.engine))
@@ -1131,7 +1126,7 @@ def _elsewhere(name: str, type_: pa.DataType, rows: int) -> UnreadColumn:
 
 
 def recipe_released(recipe: Recipe, data: Dataset) -> list[str]:
-    """The columns that are released, in their order."""
+    """Return the released columns, in their order."""
     gone = {name for step in recipe.steps for name in step.removes_identity}
     return [name for name in data if name not in gone]
 

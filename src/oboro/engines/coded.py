@@ -1,8 +1,8 @@
-"""What is done to each row, as tables that travel to where the data is: label maps, and the combinations that differ
-from them.
+"""Coded rows of an engine: codes and keyed numbers of values, and the plan that turns codes into released rows.
 
-A plan is made on the driver from what the recipe did to the codes of all rows. Where the data is, it is only looked
-up: a task that is run again says the same. A row that the driver never saw is an error there, never a guess.
+A plan is made on the driver from what the recipe did to the codes of all rows: label maps, and the combinations of codes
+that differ from them. Where the data is, rows are only looked up in it, so a repeated task gives the same result. A row
+that the driver never read is an error there, never a guess.
 """
 
 from __future__ import annotations
@@ -80,12 +80,11 @@ __all__ = [
 ]
 
 
-# Scattered rows -------------------------------------------------------------------------------------------------------
-# Rows in a random order, where many tasks hold them: every row goes to a random part, and each part is put in a random
-# order.
+# Random order of distributed rows -------------------------------------------------------------------------------------
+# Every row goes to a random part, and each part is put in a random order.
 #
-# That is the order of one random number a row, whose first digits choose the part. Rows travel as codes, some hundred
-# thousand together: an engine moves a few blocks and sorts nothing.
+# That is the order of one random number for each row, whose first digits choose the part. Rows travel as codes, some
+# hundred thousand together: an engine moves a few blocks and sorts nothing.
 
 
 TOGETHER, WIDE = 1 << 19, 1 << 26  # rows, or bytes, that are scattered at once
@@ -93,12 +92,12 @@ LARGEST_PART, SMALLEST_PART = 1 << 20, 1 << 16  # rows of a part: no more than a
 
 
 def parts_for(rows: int, usual: int) -> int:
-    """How many parts: as many as a session usually makes, unless that is too many or too few for the rows."""
+    """Return the number of parts: as many as a session usually makes, unless that is too many or too few for the rows."""
     return max(1, -(-rows // LARGEST_PART), min(usual, -(-rows // SMALLEST_PART)))
 
 
 def in_chunks(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Several tables as one, as many as are worth it and fit."""
+    """Join small tables into larger ones, up to the size that is worthwhile and fits."""
     waiting: list[pa.Table] = []
     for table in tables:
         waiting.append(table)
@@ -110,7 +109,7 @@ def in_chunks(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def shared_out(table: pa.Table, part: np.ndarray, parts: int) -> Iterator[tuple[int, bytes]]:
-    """The rows of a table as blocks, one for each part that gets some. O(rows)."""
+    """Split a table into blocks of rows, one for each part that gets some. O(rows)."""
     order = np.argsort(part.astype(np.uint16) if parts < 1 << 16 else part, kind="stable")
     ends = np.cumsum(np.bincount(part, minlength=parts))
     moved = table.take(pa.array(order)).combine_chunks()
@@ -121,7 +120,7 @@ def shared_out(table: pa.Table, part: np.ndarray, parts: int) -> Iterator[tuple[
 
 @dataclass(frozen=True)
 class Scattered:
-    """The parts and a key that nobody else has. A task that is run again draws the same."""
+    """Random parts and their secret key. A task that is run again draws the same."""
 
     parts: int
     key: bytes
@@ -163,7 +162,7 @@ class Spool:
             yield part, [(self._file.seek(begin), self._file.read(size))[1] for begin, size in self._places[part]]
 
     def told(self, look: Callable[[int, list[Any]], bytes], job: str) -> Iterable[bytes]:
-        """What is made of each part."""
+        """Apply a function to each part; return its results."""
         return [look(part, blocks) for part, blocks in self.parts()]
 
     def done(self) -> None:
@@ -172,7 +171,7 @@ class Spool:
 
 
 def spooled(how: Scattered, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """All rows in a random order, part by part, on one machine. Memory: one part."""
+    """Put all rows in a random order, part by part, on one machine. Memory: one part."""
     spool = Spool(how.scatter(tables, 0))
     try:
         for part, blocks in spool.parts():
@@ -189,19 +188,19 @@ def packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-# Value numbers --------------------------------------------------------------------------------------------------------
-# One keyed 64-bit number for a value, the same on every machine, so that rows and values can be compared without being
-# held.
+# Keyed numbers of values ----------------------------------------------------------------------------------------------
+# One keyed 64-bit number for a value, the same on every machine, so that rows and values can be compared without
+# being loaded.
 #
-# Two different values have the same number with a chance of 2⁻⁶⁴. The key is drawn anew for every run and never
-# written: nobody can choose values that collide, and nobody learns a value from its number.
+# Two different values have the same number with a chance of 2⁻⁶⁴. A new key is drawn for every run and never written:
+# an attacker cannot choose values that collide, and a number does not disclose its value.
 
 
 MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
 def drawn_key() -> bytes:
-    """A new key."""
+    """Draw a new key."""
     return os.urandom(16)
 
 
@@ -215,7 +214,7 @@ def as_texts(values: pa.Array) -> pa.Array:
 
 
 def value_numbers(values: pa.Array, key: bytes) -> np.ndarray:
-    """The number of each value. O(bytes)."""
+    """Compute the number of each value. O(bytes)."""
     texts = as_texts(values)
     starts, data = texts.buffers()[1:]
     places = np.frombuffer(starts, np.int64)[texts.offset : texts.offset + len(texts) + 1]
@@ -228,7 +227,7 @@ def value_numbers(values: pa.Array, key: bytes) -> np.ndarray:
 
 
 def encoded(array: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-    """The distinct values of a batch and the place of each row's among them; not-a-number is missing."""
+    """Return the distinct values of a batch and each row's place among them; not-a-number is missing."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
@@ -249,18 +248,18 @@ class RowNumbers:
         return value_numbers(values, own.tobytes())
 
     def of_arrays(self, arrays: Mapping[str, pa.Array], rows: int) -> np.ndarray:
-        """Of the rows of a batch."""
+        """Compute the numbers of the rows of a batch."""
         return self.of_encoded({name: encoded(array) for name, array in arrays.items()}, rows)
 
     def of_encoded(self, found: Mapping[str, tuple[pa.Array, np.ndarray]], rows: int) -> np.ndarray:
-        """Of the rows of a batch whose columns are encoded."""
+        """Compute the numbers of the rows of a batch whose columns are encoded."""
         out = np.zeros(rows, np.uint64)
         for name, (values, places) in found.items():
             out += self.of_values(name, values)[places]
         return out
 
     def of_columns(self, columns: Mapping[str, Column], out: np.ndarray) -> np.ndarray:
-        """Of the rows of encoded columns, added to `out`."""
+        """Compute the numbers of the rows of encoded columns, added to `out`."""
         for name, column in columns.items():
             out += self.of_values(name, column.values)[column.codes]
         return out
@@ -282,7 +281,7 @@ def summed(parts: Iterable[int]) -> int:
     return sum(parts) % (1 << 64)
 
 
-# Tuple keys -----------------------------------------------------------------------------------------------------------
+# Keys of combinations of codes ----------------------------------------------------------------------------------------
 # One number for the codes of several columns of a row, made the same way on the driver and where the data is.
 
 
@@ -291,12 +290,12 @@ LARGE, FEW = 1 << 15, 1 << 10  # known keys beyond which those that are looked f
 
 
 class UnknownTuple(Exception):
-    """Codes that never stood together when the keys were made."""
+    """A combination of codes that did not occur when the keys were made."""
 
 
 @dataclass(frozen=True)
 class TupleKeys:
-    """How codes are put together: in mixed radix; where that would not fit, the keys so far are numbered through."""
+    """Rule that combines codes: in mixed radix; where that would not fit, the keys so far are numbered through."""
 
     widths: tuple[int, ...]
     renumbered: tuple[np.ndarray | None, ...]
@@ -328,7 +327,7 @@ class TupleKeys:
 
 
 def places_in(known: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Where each key stands, or would stand, among the sorted known ones.
+    """Find the place of each key among the sorted known ones, or the place where it would be.
 
     Keys in order meet the same part of a large table one after the other: four times as fast as keys as they come.
     """
@@ -341,18 +340,16 @@ def places_in(known: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def found_in(known: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """The place of each key among the sorted known ones; `UnknownTuple` where one is not there."""
+    """Find the place of each key among the sorted known ones; `UnknownTuple` where one is missing."""
     places = places_in(known, keys)
     if keys.size and (not known.size or (known[np.minimum(places, known.size - 1)] != keys).any()):
         raise UnknownTuple
     return places
 
 
-# Engine errors --------------------------------------------------------------------------------------------------------
-# What an engine says when it gives up, as an error of ours.
-#
-# Spark and DuckDB repeat rows of the table and URLs with passwords in what they say. So a message has only the name of
-# the fault; the rest is for whoever asks to see values.
+# Errors of engines ----------------------------------------------------------------------------------------------------
+# Messages of Spark and DuckDB repeat rows of the table and URLs with passwords. So an error of ours has only the name
+# of the fault; the full message is available on request.
 
 
 ENGINES = ("pyspark", "py4j", "duckdb", "_duckdb", "grpc")
@@ -365,7 +362,7 @@ PASSWORD = re.compile(r"(?<=//)[^/@\s]+@")
 
 
 class ChangedData(InputError):
-    """Rows that were not there when the table was read first."""
+    """The table changed since it was read first."""
 
     def __init__(self, words: object = None) -> None:
         super().__init__(Message(CHANGED))
@@ -436,7 +433,7 @@ def _fault(problem: Any, said: str) -> str:
     return java[1] if java is not None else type(problem).__name__
 
 
-# Plan -----------------------------------------------------------------------------------------------------------------
+# Plan of a release ----------------------------------------------------------------------------------------------------
 
 
 OURS = "_oboro_"  # how the names of our own columns begin, which no table may have
@@ -489,7 +486,7 @@ class Exceptions:
 
 @dataclass(frozen=True)
 class ByValue:
-    """What is released of a row follows from the codes of its touched columns."""
+    """Plan by values: the released row follows from the codes of the touched columns."""
 
     token: str
     """Names the plan, so that a process prepares it once."""
@@ -509,7 +506,7 @@ class ByValue:
         return self.decoded(self.coded(batch))
 
     def coded(self, batch: pa.RecordBatch) -> pa.Table:
-        """The same as codes, which are small to send: columns `0`, `1` … in the order of `names`; others as they are.
+        """Return the rows as codes, which are small to send: columns `0`, `1` … in the order of `names`; others unchanged.
 
         Not-a-number is missing there as everywhere: told apart, either could single somebody out whom nobody counted.
         """
@@ -556,7 +553,7 @@ class ByValue:
 
 @dataclass(frozen=True)
 class Places:
-    """What is released of a row depends on more than its values (chance, or its neighbours): each row has its place in a table.
+    """Plan by places: a released row depends on more than its values (chance, or its neighbours), so each has its place in a table.
 
     Rows that agree on all touched columns are put in the order of their other columns' numbers. Those that agree on all columns may
     change places: nobody can tell them apart.
@@ -591,25 +588,25 @@ _held: dict[str, Any] = {}
 
 
 def prepared(plan: Any) -> Any:
-    """The same plan as was prepared in this process before, if it was: its sorted values are made once."""
+    """Return an equal plan that was prepared in this process before, if any: its sorted values are made once."""
     if plan.token not in _held:
         _held.clear()
         _held[plan.token] = plan
     return _held[plan.token]
 
 
-# Relational -----------------------------------------------------------------------------------------------------------
-# The relational part, once for every engine: narwhals says the same to DuckDB, polars and Spark.
+# Relational operations for every engine -------------------------------------------------------------------------------
+# narwhals runs them on DuckDB, polars and Spark alike.
 #
-# Columns are numbers of our own here or compared as text, so that an engine's own idea of equal values (−0.0 and 0.0,
-# not-a-number, nulls in joins, upper and lower case) never decides anything.
+# Columns are numbers of our own here or compared as text, so that an engine's own definition of equal values (−0.0
+# and 0.0, not-a-number, nulls in joins, upper and lower case) never decides anything.
 
 
 COUNT = OURS + "count"
 
 
 def rows_of_tally(found: pa.Table, names: Sequence[str]) -> Dataset:
-    """The rows that were counted, as a table again; their order is nobody's."""
+    """Rebuild a table from counted rows; their order is not the original one."""
     counts = found[COUNT].to_numpy().astype(np.int64)
     encoded = {name: Column.encode(found[place]) for place, name in enumerate(names)}
     columns = {name: Column(one.values, np.repeat(one.codes, counts)) for name, one in encoded.items()}
@@ -625,9 +622,9 @@ def placed(numbered: Any, outcomes: Any, names: Sequence[str], *, sorted_: bool)
     return joined.select(list(names)).to_native()
 
 
-# Checked rows ---------------------------------------------------------------------------------------------------------
-# What was written, counted again where it is: one sum over all rows, and how often each combination of some columns
-# occurs.
+# Recount of written rows ----------------------------------------------------------------------------------------------
+# One sum over all rows, and the number of occurrences of each combination of some columns, counted where the rows
+# are.
 
 
 COMBINED = 64  # counts of batches that are put together at once
@@ -636,7 +633,7 @@ MAX_COUNTED_COMBINATIONS = 1 << 22  # combinations that one array counts
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found."""
+    """Result of a recount."""
 
     rows: int
     total: int
@@ -646,13 +643,13 @@ class Checked:
 
 @dataclass(frozen=True)
 class Checking:
-    """What is counted. It travels to tasks; each says its part in blobs: two numbers first, then its counts."""
+    """Recount that travels to tasks; each returns its part in blobs: two numbers first, then its counts."""
 
     numbers: RowNumbers
     groups: tuple[tuple[str, ...], ...]
 
     def part(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-        """Of some batches."""
+        """Count some batches."""
         rows, totals, counts = 0, [], [CombinationCounts(names) for names in self.groups]
         for table in in_chunks(pa.table(batch) for batch in batches):
             rows += table.num_rows
@@ -666,7 +663,7 @@ class Checking:
                 yield bytes([place]) + packed(one.together())
 
     def together(self, blobs: Iterable[Any]) -> Checked:
-        """Of all tasks."""
+        """Sum over all tasks."""
         rows, total, counts = 0, 0, [CombinationCounts(names) for names in self.groups]
         for blob in map(bytes, blobs):
             if blob[0] == 0:
@@ -678,7 +675,7 @@ class Checking:
 
 
 class CombinationCounts:
-    """How often combinations occur; floating numbers are compared as text."""
+    """Number of occurrences of each combination; floating numbers are compared as text."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names, self.waiting = list(names), list[pa.Table]()
@@ -731,12 +728,11 @@ def _occurring(widths: list[int], codes: list[np.ndarray], rows: int) -> tuple[S
     return [counted[name].to_numpy() for name in names], counted["count_all"].to_numpy()
 
 
-# Packed rows ----------------------------------------------------------------------------------------------------------
-# Rows on their way to the driver: where the data is, each part of the table is encoded, and only codes and distinct
-# values travel.
+# Packed rows on their way to the driver -------------------------------------------------------------------------------
+# Each part of the table is encoded where the data is, and only codes and distinct values travel.
 #
-# A row of k touched columns takes one to four bytes a column, and eight bytes for all columns that no step touches: the
-# number by which rows are compared (`RowNumbers`). Distinct values travel once for every part.
+# A row of k touched columns takes one to four bytes a column, and eight bytes for all columns that no step touches:
+# the number by which rows are compared (`RowNumbers`). Distinct values travel once for every part.
 
 
 PART = 1 << 19  # rows that are packed together, so that a value travels once for many rows
@@ -744,7 +740,7 @@ PART = 1 << 19  # rows that are packed together, so that a value travels once fo
 
 @dataclass(frozen=True)
 class Packer:
-    """What is taken of each row: codes of the touched columns, one number for the others. It is sent to where the data is."""
+    """Packing of rows: codes of the touched columns, one number for the others. It is sent to where the data is."""
 
     touched: tuple[str, ...]
     others: tuple[str, ...]
@@ -846,7 +842,7 @@ def _together(parts: Sequence[pa.DictionaryArray], type_: pa.DataType) -> Column
 
 
 def in_order(values: pa.Array) -> np.ndarray:
-    """In ascending order, missing last. What Arrow does not sort (true and false …) is sorted as text."""
+    """Sort in ascending order, missing last. Types that Arrow does not sort (true and false …) are sorted as text."""
     unsorted = pa.types.is_boolean(values.type) or pa.types.is_null(values.type)
     order = pc.sort_indices(as_texts(values) if unsorted else values)
     return np.asarray(order.to_numpy(zero_copy_only=False))
@@ -856,15 +852,14 @@ def _single(array: pa.ChunkedArray) -> pa.Array:
     return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
 
 
-# Planning -------------------------------------------------------------------------------------------------------------
-# From what the recipe did to the codes of all rows to a plan that does the same to the rows themselves.
+# From a run on codes to a plan for rows -------------------------------------------------------------------------------
 
 
 MAX_COUNTED_PAIRS = 1 << 25  # pairs of an original and a released code that are counted in a table
 
 
 def released_columns(released: Dataset) -> dict[str, Column]:
-    """The released columns that the driver holds."""
+    """Return the released columns that the driver has loaded."""
     return {name: column for name, column in released.columns.items() if column.loaded}
 
 
@@ -901,7 +896,7 @@ class _Rows:
 
 
 def by_value(gathered: GatheredRows, released: Dataset, key: bytes) -> ByValue | None:
-    """The plan, where rows of equal codes got equal codes; else None. O(rows), and a sort of the exceptions' keys."""
+    """Build the plan where rows of equal codes got equal codes; else None. O(rows), and a sort of the exceptions' keys."""
     rows = _Rows.of(gathered, released)
     if rows is None or any(name not in rows.original for name in rows.got):
         return None
@@ -965,7 +960,7 @@ def _told_by(
 
 
 def usual_names(rows: _Rows) -> list[str]:
-    """The released columns of which the driver holds codes."""
+    """Return the released columns of which the driver has codes."""
     return list(rows.got)
 
 
@@ -977,7 +972,7 @@ def by_place(
     key: bytes,
     others: tuple[str, ...],
 ) -> Places:
-    """The plan where chance or neighbours decided: each row by its place. O(rows · log(rows)).
+    """Build the plan where random choices or neighbours decided: each row by its place. O(rows · log(rows)).
 
     `order` says for each place of the release which row of `released` stands there.
     """

@@ -1,4 +1,4 @@
-"""DuckDB: the same recipe on files that one machine reads, larger than its memory."""
+"""DuckDB engine: the same recipe on files that one machine reads, larger than its memory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class DuckTable:
 
     @property
     def relation(self) -> Any:
-        """What DuckDB works on."""
+        """Relation that DuckDB queries."""
         if self.files is None:
             return self.given
         schema = pa.schema([(f"c{place}", one) for place, one in enumerate(self.files.schema.types)])
@@ -79,7 +79,7 @@ class DuckTable:
 
     @cached_property
     def types(self) -> Mapping[str, pa.DataType]:
-        """As Arrow says them."""
+        """Types of the columns, in Arrow."""
         if self.files is not None:
             return dict(zip(self.names, self.files.schema.types, strict=True))
         return dict(zip(self.names, self.relation.limit(0).to_arrow_table().schema.types, strict=True))
@@ -100,7 +100,7 @@ class DuckTable:
         yield from (batch.rename_columns(wanted) if wanted else batch for batch in reader)
 
     def count(self) -> int:
-        """As DuckDB counts them."""
+        """Count the rows in DuckDB."""
         if self.files is not None and self.files.rows is not None:
             return self.files.rows
         return int(self.relation.aggregate("count(*)").fetchall()[0][0])
@@ -143,7 +143,7 @@ class DuckTable:
         return DuckTable(connection, relation, self.shown, tuple(types))
 
     def lent(self, rows: Iterator[pa.Table], types: Mapping[str, pa.DataType]) -> LentRows:
-        """What is made here goes into files as it is: DuckDB would only hand it on."""
+        """Hand rows of the driver into files directly: DuckDB would only pass them on."""
         return LentRows(self, rows, pa.schema(list(types.items())))
 
     def _empty(self) -> pa.RecordBatch:
@@ -208,7 +208,7 @@ def _quoted(name: str) -> str:
 
 
 def duck_table(place: str) -> DuckTable:
-    """A Parquet, CSV or JSON file, a folder of Parquet files, or a pattern of names."""
+    """Open a Parquet, CSV or JSON file, a folder of Parquet files, or a pattern of names."""
     import duckdb
 
     connection = duckdb.connect()

@@ -1,4 +1,4 @@
-"""A keyed number for each text of an Arrow array, so that values are found again and compared without holding them twice."""
+"""Kernels of the engines: keyed 64-bit numbers of the texts of an Arrow array, to find and compare values without a copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _mixed(value: int) -> int:
 
 @kernel()
 def number_texts(data: np.ndarray, starts: np.ndarray, key: np.ndarray, out: np.ndarray) -> None:
-    """A 64-bit number of each text, from its bytes and a key: every eight bytes are mixed with what came before. O(bytes).
+    """Compute a 64-bit number of each text, from its bytes and a key: each eight bytes are mixed with those before. O(bytes).
 
     Whoever does not know the key finds no two texts of one number.
     """

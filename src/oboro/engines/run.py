@@ -1,8 +1,8 @@
-"""A recipe on a table that an engine holds: codes to the driver, which decides; the rows are released where they are.
+"""Run a recipe on an engine: the driver decides on codes, and the rows are released where they are.
 
 The driver runs the recipe on the codes of the touched columns, exactly as one machine does: search, verification,
-last look. What it decided becomes a plan that is looked up row by row. What came of that is written, counted again
-and compared with what the driver verified, and only then released.
+release check. Its decisions become a plan that is looked up row by row. The result is written, counted again and
+compared with what the driver verified, and only then released.
 """
 
 from __future__ import annotations
@@ -51,12 +51,11 @@ from oboro.verifier.promises import Promise, verify_promises
 __all__ = ["BOUNDED", "anonymize_place", "open_place", "run_frame", "run_on_engine"]
 
 
-# Engines --------------------------------------------------------------------------------------------------------------
-# The same recipe where the data is: on Spark, or with DuckDB.
+# Tables of Spark and DuckDB as input ----------------------------------------------------------------------------------
 
 
 def open_place(place: str, engine: str) -> EngineTable:
-    """A table that an engine can read."""
+    """Open a table that an engine can read."""
     refuse_lists_of_files(place, engine)
     if engine == "spark":
         from oboro.engines.spark import spark_table
@@ -73,7 +72,7 @@ def open_place(place: str, engine: str) -> EngineTable:
 
 
 def refuse_lists_of_files(place: str, engine: str) -> None:
-    """Raise where a place is no plain files: in the folder of a Delta or Iceberg table rows that were deleted would come back."""
+    """Raise where a path is no set of plain files: deleted rows of a Delta or Iceberg table would come back."""
     named = as_place(place)
     if named.kind == "table":
         raise UsageError(Message("error_engine.no_table", place=named.shown, engine=engine))
@@ -85,7 +84,7 @@ def refuse_lists_of_files(place: str, engine: str) -> None:
 
 
 def run_frame(recipe: Recipe, frame: Any, progress: Progress | None = None) -> EngineRelease:
-    """A recipe on a DataFrame of Spark: the release has one too, and the same facts, verdicts and report as on one machine."""
+    """Run a recipe on a Spark DataFrame: the release has one too, and the same facts, verdicts and report as on one machine."""
     from oboro.engines.coded import speaking_for
     from oboro.engines.spark import SparkTable
 
@@ -104,7 +103,7 @@ def anonymize_place(
     measured: bool = False,
     held_rows: int | None = None,
 ) -> EngineRelease:
-    """From one place to another: written, verified, and only then visible under the name of `output`.
+    """Anonymize from a data source to a data sink: written, verified, and only then visible under the name of `output`.
 
     `measured`: its report will be asked for, so that the driver must hold codes of all rows; `held_rows`: of how many it may.
     """
@@ -121,7 +120,7 @@ def anonymize_place(
         return release.published_at(output, open_place)
 
 
-# Run on engine --------------------------------------------------------------------------------------------------------
+# Run on an engine -----------------------------------------------------------------------------------------------------
 
 
 BOUNDED = 50_000_000  # rows that the driver may hold codes of
@@ -134,7 +133,7 @@ class _EngineSource(Source):
     seen: dict[str, pa.Array] = field(default_factory=dict, compare=False)
 
     def first_rows(self, names: Sequence[str], beside: Sequence[str] = ()) -> dict[str, pa.Array]:
-        """From where they are, those of each part of the table. All columns at once, for every question is a job."""
+        """Return the first rows of each part of the table. All columns at once, for every question is a job."""
         if self.table is None:
             return {}
         if not self.seen:
@@ -160,7 +159,7 @@ def run_on_engine(
     measured: bool = False,
     held_rows: int | None = None,
 ) -> EngineRelease:
-    """Apply a recipe; with `folder` the release is written there, under nobody's eyes yet. Raises as `Recipe.run` does.
+    """Apply a recipe; with `folder` the release is written there, not visible yet. Raises as `Recipe.run` does.
 
     `measured`: a report will be asked for, whose figures need the codes of all rows. `held_rows`: so many rows the driver may hold;
     with more it holds none, where the recipe allows that.
@@ -210,7 +209,7 @@ def _is_large(recipe: Recipe, table: EngineTable) -> bool:
 
 
 def check_engine(recipe: Recipe, table: EngineTable) -> None:
-    """Before any work: raise where the recipe does not fit the table, or asks for what no engine does."""
+    """Raise, before any work, where the recipe does not fit the table, or asks for what no engine does."""
     types = table.types
     ours = [name for name in types if name.casefold().startswith(OURS)]
     if ours:
@@ -238,7 +237,7 @@ class _Work:
     large: bool
 
     def run(self, touched: Collection[str], looked: Collection[str]) -> EngineRelease:
-        """With codes of the touched columns, and of some that are only looked at."""
+        """Run the recipe on codes of the touched columns, and of some that are only read by checks."""
         recipe, table, phase = self.recipe, self.table, self.phases.phase
         names = list(table.types)
         held = [name for name in names if name in touched or name in looked]
@@ -277,7 +276,7 @@ def _key(recipe: Recipe) -> bytes:
 
 
 def in_one_order(gathered: GatheredRows) -> GatheredRows:
-    """Rows in an order that follows from their values alone, so that the same draws meet the same rows however they came."""
+    """Sort rows by their values alone, so that the same random draws meet the same rows whatever the original order."""
     keys = [one.codes for one in gathered.columns.values()] + ([] if gathered.others is None else [_still(gathered)])
     if not keys:
         return gathered
@@ -328,7 +327,7 @@ def _published(
 
 
 def _blocks(data: Dataset, shuffle: RowShuffle | None) -> Iterator[pa.Table]:
-    """What the driver holds, some rows at a time, in the order of the release."""
+    """Return the rows that the driver has, some at a time, in the order of the release."""
     return (one.to_arrow() for one in slices(data, shuffle))
 
 

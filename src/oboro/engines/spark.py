@@ -1,4 +1,4 @@
-"""Spark: the same recipe on a cluster. Only the DataFrame API and Arrow functions are used, so it works over Spark Connect too."""
+"""Spark engine: the same recipe on a cluster, by the DataFrame API and Arrow functions alone, so Spark Connect works too."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ __all__ = [
 ]
 
 
-# Spark session --------------------------------------------------------------------------------------------------------
-# The session of Spark, and Spark's types: what it has none of becomes the nearest that it has.
+# Spark session and types ----------------------------------------------------------------------------------------------
+# A type that Spark does not have becomes the nearest one that it has.
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,7 +68,7 @@ def quietly(act: F) -> F:
 
 @quietly
 def spark_session() -> Any:
-    """The session that is there, or one on this machine; SPARK_REMOTE and SPARK_MASTER choose another."""
+    """Return the current session, or start one on this machine; SPARK_REMOTE and SPARK_MASTER choose another."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         from pyspark.sql import SparkSession
@@ -133,7 +133,7 @@ def _zone_of_arrow(zone: str) -> str:
 
 
 def spark_type(type_: pa.DataType) -> pa.DataType:
-    """The nearest type that Spark has: it knows no unsigned numbers, and no column of nothing that can be written."""
+    """Return the nearest type that Spark has: it has no unsigned numbers, and no column of nothing that can be written."""
     wider = {
         pa.uint8(): pa.int16(),
         pa.uint16(): pa.int32(),
@@ -149,15 +149,15 @@ def spark_type(type_: pa.DataType) -> pa.DataType:
 
 @quietly
 def spark_schema(schema: pa.Schema) -> Any:
-    """As Spark says it."""
+    """Return the schema in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     plain = pa.schema([(one.name, spark_type(one.type)) for one in schema])
     return from_arrow_schema(plain, prefer_timestamp_ntz=True)
 
 
-# Worker memory --------------------------------------------------------------------------------------------------------
-# Tasks in a Python worker of Spark: what the worker holds between them, and their errors.
+# Memory and errors of Python workers ----------------------------------------------------------------------------------
+# Objects that a worker keeps between tasks, and the errors of tasks.
 
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -190,14 +190,14 @@ def _settle() -> None:
         gc.freeze()
 
 
-# Spark ----------------------------------------------------------------------------------------------------------------
+# Tables of Spark ------------------------------------------------------------------------------------------------------
 
 
 Batches = Iterator[pa.RecordBatch]
 
 
 def is_spark_frame(source: Any) -> bool:
-    """Whether something is a DataFrame of Spark, of a session here or over Spark Connect."""
+    """Return whether an object is a DataFrame of Spark, of a session here or over Spark Connect."""
     kind = type(source)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
@@ -232,7 +232,7 @@ class SparkTable:
 
     @cached_property
     def types(self) -> Mapping[str, pa.DataType]:
-        """As Arrow says them."""
+        """Types of the columns, in Arrow."""
         if self.files is not None:
             return {one.name: spark_type(one.type) for one in self.files.schema}
         zone = str(self.frame.sparkSession.conf.get("spark.sql.session.timeZone"))
@@ -306,7 +306,7 @@ class SparkTable:
         return SparkBuckets(made.persist(), self.jobs)
 
     def count(self) -> int:
-        """As Spark counts them; of Parquet from what stands at the end of each file."""
+        """Count the rows in Spark; of Parquet from the metadata at the end of each file."""
         if self.files is not None and self.files.rows is not None:
             return self.files.rows
         self.jobs.append("rows")
@@ -370,7 +370,7 @@ class SparkTable:
         return self._made(types, frame, lambda batches: (pa.table(batch) for batch in batches))
 
     def settled(self, folder: Staged | None) -> SparkTable:
-        """The same rows, written."""
+        """Write the same rows to a folder, or keep them on the executors."""
         read = self._reading(self.names)
         made = self._made(self.types, self._selected(self.names), lambda rows: (pa.table(one) for one in read(rows)))
         return made.settled(folder)
@@ -510,7 +510,7 @@ def _as(batches: Batches, inner: pa.Schema) -> Batches:
 
 @quietly
 def spark_table(place: str, session: Any = None) -> SparkTable:
-    """Any place that Spark reads (Parquet unless its name says CSV, JSON or ORC), and object stores by clients of our own."""
+    """Open any path that Spark reads (Parquet unless its name says CSV, JSON or ORC), and object stores by our own clients."""
     session = spark_session() if session is None else session
     if is_stored(place) and not place.startswith(HADOOP):
         stored = ReadFiles.of(place, "spark")

@@ -1,8 +1,8 @@
-"""Errors of tasks on their way to the driver.
+"""Errors of tasks on their way to the driver, encrypted.
 
 Spark writes what a task raises into its logs, with values of the table where a library repeats them. So a task raises
-only the name of its error and, encrypted, the words: with a key of the driver's process, which travels with the task
-and is in no log.
+only the name of its error in plain text. The words are encrypted with a key of the driver's process, which travels with
+the task and is in no log.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""A session that explores requirements and their cost on one table."""
+"""Explorer: a session on one table that compares demands and the information loss that they cost."""

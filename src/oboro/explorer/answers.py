@@ -1,4 +1,4 @@
-"""What a session answers: plain data with ids and figures, and the version of the session that it is about."""
+"""Answers of a session: plain data with ids and figures, and the version of the session that gave them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Curve = Literal["k_anonymize", "k_anonymize_local", "local_recode", "k_conceal"]
 
 
 def plain(value: Any) -> Any:
-    """Plain data, ready for JSON: dataclasses as objects, messages with their id, values and English words."""
+    """Convert to plain data, ready for JSON: dataclasses as objects, messages with their id, values and English words."""
     if type(value) in PLAIN:  # nearly everything is
         return value
     if isinstance(value, Message):
@@ -64,7 +64,7 @@ class SessionAnswer:
 
 @dataclass(frozen=True)
 class NodeFigures:
-    """One choice of levels: what it loses and how much of the table it suppresses."""
+    """One transformation with its information loss and its number of suppressed records."""
 
     levels: Mapping[str, int]
     loss: float | None
@@ -79,7 +79,7 @@ class NodeFigures:
 
 @dataclass(frozen=True)
 class Solution(SessionAnswer):
-    """The best choice of levels for some demands, with its proof or a bound."""
+    """The best transformation for some demands, with its proof or a bound."""
 
     demands: Mapping[str, Any]
     """As a recipe writes them."""
@@ -110,13 +110,13 @@ class Solution(SessionAnswer):
 
     @property
     def loss(self) -> float | None:
-        """What it loses."""
+        """Its information loss."""
         return None if self.best is None else self.best.loss
 
 
 @dataclass(frozen=True)
 class FrontierPoint(SessionAnswer):
-    """What one promise costs."""
+    """Information loss of one guarantee."""
 
     curve: Curve
     """Who makes the release: `k_anonymize` with one level for all, or with levels by class, `local_recode` or `k_conceal`."""
@@ -133,7 +133,7 @@ class FrontierPoint(SessionAnswer):
 
 @dataclass(frozen=True)
 class Neighbour:
-    """The choice of levels one step away."""
+    """A transformation one step away."""
 
     column: str
     level: int
@@ -142,7 +142,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class NodeLook(SessionAnswer):
-    """One choice of levels, closely."""
+    """Details of one transformation."""
 
     node: NodeFigures
     extra: int
@@ -177,7 +177,7 @@ class RowWindow(SessionAnswer):
 
 @dataclass(frozen=True)
 class ColumnChange:
-    """A column whose level differs between two choices."""
+    """A column whose level differs between two transformations."""
 
     column: str
     levels: tuple[int, int]
@@ -188,7 +188,7 @@ class ColumnChange:
 
 @dataclass(frozen=True)
 class Comparison(SessionAnswer):
-    """Two choices of levels side by side."""
+    """Two transformations side by side."""
 
     a: NodeLook
     b: NodeLook
@@ -196,14 +196,14 @@ class Comparison(SessionAnswer):
 
     @property
     def loss(self) -> float | None:
-        """How much more the second loses (None where one of them cannot be released)."""
+        """Additional information loss of the second (None where one of them cannot be released)."""
         if self.a.node.loss is None or self.b.node.loss is None:
             return None
         return self.b.node.loss - self.a.node.loss
 
 
-# Waiting --------------------------------------------------------------------------------------------------------------
-# Waiting for what cannot be stopped half-way, such as the first layout of a table, only as long as somebody wishes to.
+# Interruptible waiting ------------------------------------------------------------------------------------------------
+# Wait for work that cannot be interrupted, such as the first layout of a table, only until the caller cancels.
 
 
 T = TypeVar("T")
@@ -211,7 +211,7 @@ ASKED_AGAIN = 0.02  # seconds after which it is asked again whether anybody stil
 
 
 def finished(act: Callable[[], T], over: Callable[[], bool] | None) -> T | None:
-    """What an act gives; None where somebody wishes to end before it is done (`over` None: nobody will).
+    """Run an act and return its result; None where the caller cancels before it is done (`over` None: never).
 
     Then the act comes to its end by itself: what it makes is kept, and the next question needs it.
     """

@@ -1,4 +1,4 @@
-"""What each promise costs: the best choice of levels for every k and every limit on suppression."""
+"""Frontier of a session: the information loss of the best transformation for every k and every suppression limit."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["CURVES", "Cliff", "Frontier", "NearPromise", "level_points", "nearest_promises", "other_points"]
 
 
-# Other curves ---------------------------------------------------------------------------------------------------------
-# What the same promise costs with other methods: levels by class, groups of similar records, concealment.
+# Points of other methods ----------------------------------------------------------------------------------------------
+# The information loss of the same guarantee with levels by class, local recoding and concealment.
 
 
 CURVES: tuple[Curve, ...] = ("k_anonymize", "k_anonymize_local", "local_recode", "k_conceal")
@@ -37,7 +37,7 @@ MOST_CONCEALED = 3000  # records: a concealment takes time that grows with their
 def other_points(
     asked: KAnonymize, work: Work, curve: Curve, ks: list[int], version: int, over: Callable[[], bool] | None
 ) -> Iterator[FrontierPoint]:
-    """One point for each k; where the method cannot be asked for that, the point says why."""
+    """Compute one point for each k; where the method does not support it, the point has the reason."""
     for k in ks:
         point = finished(partial(_point, asked, work, curve, k, version), over)
         if point is None:
@@ -61,7 +61,7 @@ def _point(asked: KAnonymize, work: Work, curve: Curve, k: int, version: int) ->
 
 
 def _cannot(asked: KAnonymize, work: Work, curve: Curve) -> Message | None:
-    """Why a curve is not drawn: another loss, demands that the method has not, too many records."""
+    """Return the reason why a curve is not drawn: another loss, demands that the method lacks, too many records."""
     if asked.loss != "loss":
         return Message("explorer.other_loss", loss=asked.loss)
     beyond = set(asked.model_dump(exclude_defaults=True)) - _known(curve)
@@ -142,7 +142,7 @@ STEEP = 0.05  # and at least so much more
 
 @dataclass(frozen=True)
 class Cliff:
-    """Where the loss jumps from one k to the next."""
+    """Jump of the information loss from one k to the next."""
 
     curve: Curve
     suppress: float
@@ -158,7 +158,7 @@ def level_points(
     *,
     hardest_first: bool,
 ) -> Iterator[FrontierPoint]:
-    """A point for each k and each limit; each search begins with the best that is known to keep its promise.
+    """Compute a point for each k and each limit; each search starts from the best known node that satisfies the demands.
 
     Where sizes alone decide, the hardest promise comes first: what keeps it keeps every weaker one too. On Adult that saves a third
     of the looks. Where classes are asked for more, a look answers no smaller k, and the smallest comes first: half the looks.
@@ -210,7 +210,7 @@ class Frontier:
 
     @property
     def cliffs(self) -> list[Cliff]:
-        """Where a slightly larger k costs far more."""
+        """Jumps at which a slightly larger k costs far more."""
         found = []
         for (curve, suppress), points in self.lines().items():
             for a, b in pairwise(points):
@@ -235,8 +235,9 @@ class Frontier:
         return self.svg()
 
 
-# Nearest promise ------------------------------------------------------------------------------------------------------
-# Where a promise cannot be kept: the nearest ones that can, each with one demand weakened and all others as they are.
+# Nearest satisfiable demands ------------------------------------------------------------------------------------------
+# Where demands cannot be satisfied: the nearest ones that can, each with one demand weakened and all others
+# unchanged.
 
 
 PERCENT = 100
@@ -244,7 +245,7 @@ PERCENT = 100
 
 @dataclass(frozen=True)
 class NearPromise(SessionAnswer):
-    """One demand, and the value nearest to the one asked for with which the promise can be kept."""
+    """One demand, and the value nearest to the requested one with which the demands can be satisfied."""
 
     demand: str
     value: Any
@@ -254,7 +255,7 @@ class NearPromise(SessionAnswer):
 
 
 def nearest_promises(asked: KAnonymize, version: int, kept: Callable[[KAnonymize], bool]) -> Iterator[NearPromise]:
-    """The largest smaller k, the smallest larger share of suppressed records in whole percent, and each other demand left out.
+    """Find the largest smaller k, the smallest larger suppression limit in whole percent, and each other demand left out.
 
     Where none of that is enough, the largest k without all other demands.
     Whether a promise can be kept grows with a smaller k and with a larger share, so both are found by halving: at most log2(k) + 7

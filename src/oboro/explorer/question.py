@@ -1,4 +1,4 @@
-"""A question to the lattice: demands on a table with roles and hierarchies, ready to be asked of nodes."""
+"""Question of a session: demands on a table with roles and hierarchies, ready to be evaluated on nodes of the lattice."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ __all__ = [
 ]
 
 
-# Before after ---------------------------------------------------------------------------------------------------------
-# One choice of levels before and after: how often each label stands, which columns hang together, what can be learned.
+# Columns before and after a transformation ----------------------------------------------------------------------------
+# Counts of generalized values, associations of columns, and the accuracy of models learned from the release.
 
 
 SHOWN = 24  # labels of a column; rarer ones are counted together
@@ -77,7 +77,7 @@ BINS = 20
 
 @dataclass(frozen=True)
 class LabelCount:
-    """A released label: how many records had a value under it, and how many are released with it."""
+    """A generalized value: how many records had a value below it, and how many are released with it."""
 
     label: str | None
     """None: the value is missing."""
@@ -101,7 +101,7 @@ class ColumnCounts(SessionAnswer):
 
 @dataclass(frozen=True)
 class PairStrength:
-    """How strongly two columns hang together, by Cramér's V: 0 not at all, 1 one follows from the other."""
+    """Association of two columns, by Cramér's V: 0 independent, 1 one determines the other."""
 
     columns: tuple[str, str]
     before: float
@@ -122,7 +122,7 @@ def distribution(question: Question, levels: Levels, name: str, version: int) ->
 
 
 def released_distribution(question: Question, name: str, version: int) -> ColumnCounts:
-    """The same where classes have levels of their own: labels as they came, and as they would be released."""
+    """Count the labels where classes have levels of their own: the original ones, and the released ones."""
     came, released = question.work.data[name], question.released()[name]
     before = dict(zip(_texts(came), came.counts.tolist(), strict=True))
     after = dict(zip(_texts(released), released.counts.tolist(), strict=True))
@@ -161,7 +161,7 @@ def _texts(column: Column) -> list[str | None]:
 
 
 def pair_strengths(question: Question, levels: Levels | None) -> list[PairStrength]:
-    """Pairs of columns that are released, the strongest first; sampled where rows are many."""
+    """Measure the association of pairs of released columns, the strongest first; sampled where rows are many."""
     from oboro.measures.statistics import pairs
 
     released = question.released(levels)
@@ -177,7 +177,7 @@ def pair_strengths(question: Question, levels: Levels | None) -> list[PairStreng
 
 
 def learned_from(question: Question, levels: Levels | None, target: str) -> list[Measure]:
-    """How well a model that learns from the release predicts a column of the original, beside one that learns from that."""
+    """Measure how well a model learned from the release predicts an original column, beside a model learned from the original."""
     from oboro.measures.learning import learned
 
     released, original = question.released(levels), question.work.data
@@ -186,20 +186,20 @@ def learned_from(question: Question, levels: Levels | None, target: str) -> list
 
 
 def plain_measure(one: Measure, lang: str) -> dict[str, Any]:
-    """A measure for programs and pages, in one language."""
+    """Convert a measure to plain data in one language, for programs and pages."""
     said = {"title": one.title.say(lang), "meaning": one.meaning.say(lang)}
     return {"name": one.name, "value": one.value, "error": one.error, **said}
 
 
-# Looking --------------------------------------------------------------------------------------------------------------
-# Looking closely: one choice of levels, some rows before and after, two choices side by side.
+# Details of a transformation ------------------------------------------------------------------------------------------
+# Its classes and losses, some rows before and after, and the comparison of two transformations.
 
 
 LISTED = 200_000  # nodes of a lattice that is gone through for what is known of it
 
 
 def look(question: Question, levels: Levels, version: int) -> NodeLook:
-    """Class sizes, what goes, what each column loses, and what the neighbours would."""
+    """Return class sizes, suppressed records, the loss of each column, and the figures of neighbouring nodes."""
     node = question.node(levels)
     gone = question.gone(node) if node.feasible and node.suppressed + node.extra else None
     sizes = question.checker.sizes(levels)
@@ -224,7 +224,7 @@ def _neighbours(question: Question, levels: Levels) -> Iterator[Neighbour]:
 
 
 def compare(question: Question, a: Levels, b: Levels, version: int) -> Comparison:
-    """Two choices of levels, and the columns in which they differ."""
+    """Compare two transformations by their figures and the columns in which they differ."""
     one, other = look(question, a, version), look(question, b, version)
     changed = []
     for name, first in one.node.levels.items():
@@ -237,7 +237,7 @@ def compare(question: Question, a: Levels, b: Levels, version: int) -> Compariso
 
 
 def known_nodes(question: Question) -> list[NodeFigures]:
-    """Every node that somebody has looked at, the best first. Nothing is looked at now.
+    """Return every node that was evaluated, the best first. No node is evaluated now.
 
     Losses that were not asked for are bounded from below. Of a lattice that is too large to be gone through, nothing is told.
     """
@@ -272,7 +272,7 @@ def _bounded(question: Question, levels: Levels, seen: Look) -> NodeFigures:
 
 
 def row_window(question: Question, levels: Levels, start: int, n: int, version: int) -> RowWindow:
-    """Some rows as they came and as they would be released; O(rows) for the first of a choice, then O(n)."""
+    """Return some rows, original and as they would be released; O(rows) for the first of a transformation, then O(n)."""
     node, prepared, original = question.node(levels), question.work.data, question.table.data
     first = min(max(start, 0), prepared.rows)
     rows = np.arange(first, min(first + max(n, 0), prepared.rows))
@@ -295,7 +295,7 @@ def row_window(question: Question, levels: Levels, start: int, n: int, version: 
 
 
 def released_window(question: Question, start: int, n: int, version: int) -> RowWindow:
-    """The same where classes have levels of their own: from what the step makes of the table."""
+    """Return some rows where classes have levels of their own, from the result of the step."""
     prepared, original, released = question.work.data, question.table.data, question.released()
     first = min(max(start, 0), prepared.rows)
     rows = np.arange(first, min(first + max(n, 0), prepared.rows))
@@ -355,7 +355,7 @@ def _cells(column: Column, rows: np.ndarray) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What `k_anonymize` is asked, and what answers it. Everything that was looked at before is remembered."""
+    """Demands of `k_anonymize` on a table, with the checker that answers them. Every evaluated node is remembered."""
 
     table: ExploredTable
     technique: KAnonymize
@@ -367,7 +367,7 @@ class Question:
 
     @staticmethod
     def of(table: ExploredTable, technique: KAnonymize, work: Work) -> Question:
-        """Pose it; raises what the step would raise."""
+        """Prepare a question; raises what the step would raise."""
         technique.require_people(work.schema.person)
         asked = technique.pose(work)
         if asked.problem is None:
@@ -419,22 +419,22 @@ class Question:
         return self.checker.check(levels, inf)
 
     def figures(self, node: Node) -> NodeFigures:
-        """What an answer says of a node."""
+        """Return the figures of a node for an answer."""
         loss = node.loss if node.feasible else None
         gone = node.suppressed + node.extra
         return NodeFigures(self.named(node.levels), loss, node.settled and node.feasible, gone, node.feasible)
 
     def known(self, levels: Levels) -> Look | None:
-        """What is remembered of a node's classes."""
+        """Return the remembered classes of a node."""
         return self.table.looks.looks.get(self.checker.division.of(levels))
 
     def gone(self, node: Node) -> np.ndarray:
-        """Which records a node suppresses; the latest few are kept."""
+        """Return the suppressed records of a node; the latest few results are kept."""
         key = self.checker.division.question(node.levels), self.problem.limit
         return self.table.kept("gone", key, lambda: self.checker.suppressed_rows(node))
 
     def column_loss(self, levels: Levels, gone: np.ndarray | None) -> dict[str, float] | None:
-        """What each column loses, with the records that are suppressed."""
+        """Return the information loss of each column, with the suppressed records."""
         loss, out = self.problem.loss, {}
         if not isinstance(loss, CellLoss):
             return None
@@ -446,7 +446,7 @@ class Question:
 
     @property
     def by_running(self) -> bool:
-        """Whether no one choice of levels says what is released: classes have their own, or columns several hierarchies."""
+        """Whether no single transformation gives the release: classes have their own, or columns several hierarchies."""
         return self.technique.recoding == "local" or bool(self.technique.alternatives)
 
     @property
@@ -455,24 +455,23 @@ class Question:
         return self.technique.suppressed == "drop"
 
     def released(self, levels: Levels | None = None) -> Dataset:
-        """What the step makes of the table, with these levels or with those that it chooses; the latest few are kept. Nothing is
-        released by that."""
+        """Run the step with these levels or its own choice; the latest few results are kept. Nothing is released by that."""
         fixed = self.technique if levels is None else self.technique.model_copy(update={"levels": self.named(levels)})
         return self.table.kept("released", (id(self), levels), lambda: (self, fixed.run(self.work).data))[1]
 
     def why_not(self, top: Node) -> Message:
-        """Why nothing can be released, where nothing can."""
+        """Return the reason why nothing can be released."""
         return self.technique.why_not(self.problem, top.suppressed, top.satisfying, self.names)
 
     @property
     def demands(self) -> dict[str, Any]:
-        """As a recipe writes them."""
+        """Demands as a recipe writes them."""
         written: dict[str, Any] = self.technique.model_dump(mode="json", exclude_defaults=True)
         return written
 
 
-# Solving --------------------------------------------------------------------------------------------------------------
-# Solving: the best choice of levels, found with everything that earlier searches saw.
+# Search for the best transformation -----------------------------------------------------------------------------------
+# It uses all nodes that earlier searches evaluated.
 
 
 Cancel = threading.Event | Callable[[], bool]
@@ -485,7 +484,7 @@ def solved(
     tell: Callable[[SearchProgress], None] | None,
     first: Sequence[Sequence[int]],
 ) -> Solution:
-    """The best choice of levels of a session's table for some demands."""
+    """Search the best transformation of a session's table for some demands."""
     version, rows = session.version, session.table.data.rows
     if only_by_running(technique):
         technique.require_people(session.person)
@@ -499,7 +498,7 @@ def solved(
 
 
 def ready(session: Session, technique: KAnonymize) -> Question:
-    """A question with everything that is made once: hierarchies, the layout of the rows. One at a time makes it."""
+    """Prepare a question with everything that is made once: hierarchies, the layout of the rows. One thread at a time makes it."""
     with session.table.preparing:
         question = session.question(technique)
         question.prepare()
@@ -546,7 +545,7 @@ def _solution(question: Question, version: int, found: SearchResult, remembered:
 
 
 def only_by_running(asked: KAnonymize) -> bool:
-    """Whether a search over levels cannot answer: levels by class, chosen blindly, in a series, by rank, of several trees."""
+    """Return whether only a run of the step answers: levels by class, data-independent, sequential, by rank, of several trees."""
     return (
         asked.recoding == "local"
         or asked.blind
@@ -598,7 +597,7 @@ def _given_up(technique: KAnonymize, version: int, rows: int) -> Solution:
 
 
 def asks(cancel: Cancel | None) -> Callable[[], bool] | None:
-    """Whether somebody wishes to end the search, as a function; None where nobody will."""
+    """Return a function that returns whether the caller cancels the search; None where it cannot be cancelled."""
     if cancel is None:
         return None
     return cancel.is_set if isinstance(cancel, threading.Event) else cancel

@@ -1,8 +1,8 @@
-"""A session: one table, encoded once, and every question that choosing an anonymization asks of it.
+"""Session of the explorer: one table, encoded once, and every question about how to anonymize it.
 
-A session is never changed. `with_role`, `with_hierarchy`, `with_person` and `with_demands` return another one that shares
-everything that did not change: encoded columns, counts, and what was seen of the classes of each choice of levels. Every answer
-carries the version of the session that gave it. Sessions may be asked from several threads.
+A session is immutable. `with_role`, `with_hierarchy`, `with_person` and `with_demands` return another one that shares
+everything that did not change: encoded columns, counts, and the evaluated classes of each transformation. Every answer
+carries the version of the session that gave it. Sessions may be used from several threads.
 """
 
 from __future__ import annotations
@@ -83,9 +83,8 @@ __all__ = [
 ]
 
 
-# Notebook -------------------------------------------------------------------------------------------------------------
-# A session in a notebook: the columns as a table, the frontier as a picture drawn by hand, readable on light and dark
-# paper.
+# Notebook views -------------------------------------------------------------------------------------------------------
+# A session as a table of its columns; the frontier as an SVG picture, readable on light and dark backgrounds.
 
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BELOW = 640, 300, 52, 14, 225, 40  # on the right, names of lines in words
@@ -95,7 +94,7 @@ HEADS = ("column", "role", "alone", "with", "without", "pairs", "why")
 
 
 def column_html(table: ColumnTable, lang: str) -> str:
-    """One row for each column: role, whom it singles out, worst pairs, and why the role was proposed."""
+    """Render one row for each column: role, people whom it singles out, worst pairs, and why the role was proposed."""
     head = _row("th", (Message(f"explorer.head.{name}").say(lang) for name in HEADS))
     body = "".join(_row("td", _cells(one, lang)) for one in table)
     told = Message("explorer.unique", people=table.unique, of=table.people).say(lang)
@@ -125,7 +124,7 @@ def _row(tag: str, cells: Iterable[str]) -> str:
 
 
 def frontier_svg(frontier: Frontier, lang: str) -> str:
-    """The loss over k, one line for each curve and limit on suppression; cliffs are ringed."""
+    """Render the loss over k, one line for each curve and suppression limit; cliffs are ringed."""
     lines = frontier.lines()
     points = [point for line in lines.values() for point in line]
     title = escape(Message("explorer.frontier").say(lang))
@@ -196,8 +195,8 @@ def _y(loss: float, highest: float) -> float:
     return TOP + (HEIGHT - BELOW - TOP) * (1 - loss / highest)
 
 
-# Planned steps --------------------------------------------------------------------------------------------------------
-# The steps of a session's recipe: which one is explored, and what a change of a role means for them.
+# Steps of a session's recipe ------------------------------------------------------------------------------------------
+# Choose the explored step, and apply a change of a role to all steps.
 
 
 CHOICES = ("k_anonymize", "local_recode", "k_conceal")
@@ -206,7 +205,7 @@ OF_LEVELS = ("levels", "limits", "alternatives")
 
 
 def explored_step(plan: Recipe, rows: int) -> tuple[list[Technique], int]:
-    """The steps, with `k_anonymize` where the recipe chooses who stands with whom, and its place."""
+    """Return the steps, with `k_anonymize` where the recipe forms classes, and its place."""
     steps = list(plan.steps)
     place = next((i for i, step in enumerate(steps) if step.step in CHOICES), None)
     if place is None:
@@ -233,7 +232,7 @@ def require_mapping(name: str, given: object) -> None:
 
 
 def technique_of(default: KAnonymize, demands: Mapping[str, Any] | KAnonymize | None) -> KAnonymize:
-    """Demands as a step. Parameters are checked as those of a recipe are, and complaints say what is allowed."""
+    """Build a step from demands. Parameters are checked as those of a recipe are; errors list the allowed values."""
     if demands is None:
         return default
     if isinstance(demands, KAnonymize):
@@ -245,7 +244,7 @@ def technique_of(default: KAnonymize, demands: Mapping[str, Any] | KAnonymize | 
 
 
 def spec_of(name: str, hierarchy: HierarchySpec | Mapping[str, Any]) -> HierarchySpec:
-    """A hierarchy as a recipe writes it, checked as that of a recipe is."""
+    """Parse a hierarchy as a recipe writes it, with the checks of a recipe."""
     if isinstance(hierarchy, HierarchySpec):
         return hierarchy
     require_mapping("hierarchy", hierarchy)
@@ -255,12 +254,12 @@ def spec_of(name: str, hierarchy: HierarchySpec | Mapping[str, Any]) -> Hierarch
 
 
 def with_choice(plan: Recipe, place: int, technique: KAnonymize) -> list[Technique]:
-    """The steps with another explored one."""
+    """Replace the explored step."""
     return [*plan.steps[:place], technique, *plan.steps[place + 1 :]]
 
 
 def with_role_in_steps(plan: Recipe, place: int, name: str, role: Role) -> tuple[list[Technique], int]:
-    """The steps after a column got a role, and the place of the explored one: identifiers are dropped, others are not."""
+    """Apply a role to the steps and return the place of the explored one: identifiers are dropped, others are not."""
     steps, explored = list(plan.steps), plan.steps[place]
     pseudonymized = any(
         name in step.removes_identity for step in steps if not isinstance(step, DropColumns) and step is not explored
@@ -301,7 +300,7 @@ def _dropping(steps: list[Technique], name: str) -> list[Technique]:
 
 
 def demands_with_role(demands: KAnonymize, name: str, role: Role) -> KAnonymize:
-    """The demands without those on a column that its role does not allow any more."""
+    """Drop the demands on a column that its role no longer allows."""
     changed: dict[str, Any] = {}
     for one in (
         *(MODELS.in_recipes("attribute") if role is not Role.SENSITIVE else ()),
@@ -320,25 +319,23 @@ def demands_with_role(demands: KAnonymize, name: str, role: Role) -> KAnonymize:
 
 
 def role_of(role: Role | str) -> Role:
-    """A role by its name; a `UsageError` lists them."""
+    """Return a role by its name; a `UsageError` lists them."""
     try:
         return Role(role)
     except ValueError:
         raise UsageError(Message("error_explorer.no_role", role=str(role), roles=[one.value for one in Role])) from None
 
 
-# Taking away ----------------------------------------------------------------------------------------------------------
-# What is taken away from a session: the recipe as YAML, as a command, as a script, as a notebook and as a job of a CI
-# service.
-#
-# All of them release the same bytes where the recipe has a seed.
+# Export of a recipe ---------------------------------------------------------------------------------------------------
+# As YAML, as a command, as a script, as a notebook and as a job of a CI service. All of them release the same bytes
+# where the recipe has a seed.
 
 
 SWITCHES = {"header": ("--header", "--no-header")}
 
 
 class TakenAway(NamedTuple):
-    """One recipe, written in several ways."""
+    """Export of one recipe in several forms."""
 
     yaml: str
     command: str
@@ -383,7 +380,7 @@ class TakenAway(NamedTuple):
 def taken_away(
     recipe: Recipe, data: str, recipe_path: str, output: str, reading: Mapping[str, Any] | None = None
 ) -> TakenAway:
-    """The YAML, the command that runs it from a file, and a script that needs no other file than the data."""
+    """Export a recipe as YAML, as the command that runs it from a file, and as a script that needs no file but the data."""
     text = recipe.to_yaml()
     held = {name: value for name, value in (reading or {}).items() if value is not None}
     words = ["oboro", "anonymize", data, "--recipe", recipe_path, "--output", output, *reading_options(held)]
@@ -398,7 +395,7 @@ def taken_away(
 
 
 def reading_options(reading: Mapping[str, Any]) -> list[str]:
-    """How a file is read, as options of a command.
+    """Return the options of a command for reading a file.
 
     >>> reading_options({"encoding": "cp932", "header": False, "header_row": 3})
     ['--encoding', 'cp932', '--no-header', '--header-row', '3']
@@ -441,7 +438,7 @@ KS, SHARES, ASKED = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50), (0.0, 0.02, 0.05), 8  #
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """What `explore` gives: ask it; `with_…` gives the session after a change."""
+    """Explored state of one table, returned by `explore`; `with_…` returns the session after a change."""
 
     table: ExploredTable
     plan: Recipe
@@ -453,31 +450,31 @@ class Session:
     version: int = 0
     _asked: list[Question] = field(default_factory=list, repr=False)
 
-    # The state ---------------------------------------------------------------------------------------------------------
+    # State -------------------------------------------------------------------------------------------------------------
 
     @property
     def person(self) -> str | None:
-        """The column that says whose a row is, if people are counted."""
+        """Column that identifies the person of each row, if people are counted."""
         return self.plan.person
 
     @property
     def demands(self) -> KAnonymize:
-        """What is asked where nothing else is said."""
+        """Default demands."""
         return choice_of(self.plan, self.place)
 
     @property
     def unconfirmed(self) -> list[str]:
-        """Columns whose role is a guess that nobody confirmed."""
+        """Columns whose role is an unconfirmed guess."""
         return [name for name in self.table.data if name not in self.confirmed]
 
     def role(self, name: str) -> Role:
-        """What a column is."""
+        """Return the role of a column."""
         self._require(name)
         known = self.plan.columns.get(name)
         return Role.OTHER if known is None else known.role
 
     def hierarchy(self, name: str) -> Hierarchy:
-        """How a column's values become coarser."""
+        """Return the hierarchy of a column."""
         column, dropped = self.column(name), name not in self.work.data
         return (self.plan.schema_given if dropped else self.work.schema).hierarchy(name, column)
 
@@ -510,7 +507,7 @@ class Session:
         return self._with({**self.plan.attributes, name: held.model_copy(update={"hierarchy": spec})})
 
     def with_person(self, name: str | None) -> Session:
-        """The session in which people are counted, not rows: `name` says whose a row is (None: every row is somebody else's)."""
+        """Return the session that counts people, not records: `name` identifies each row's person (None: one person a row)."""
         if name is None:
             return self._with(self.plan.attributes, person=None)
         moved = self.with_role(name, Role.IDENTIFIER)
@@ -527,10 +524,10 @@ class Session:
         self._require(*names)
         return self._with(self.plan.attributes, confirmed=set(names or self.table.data))
 
-    # Asking -------------------------------------------------------------------------------------------------------------
+    # Questions ----------------------------------------------------------------------------------------------------------
 
     def columns(self) -> ColumnTable:
-        """Each column's role with the reasons for it, and whom it singles out: alone, in pairs, with and without it."""
+        """Return each column's role with its reasons, and the people whom it singles out: alone, in pairs, with and without it."""
         return column_table(self)
 
     def solve(
@@ -541,7 +538,7 @@ class Session:
         tell: Callable[[SearchProgress], None] | None = None,
         first: Sequence[Sequence[int]] = (),
     ) -> Solution:
-        """The best choice of levels for some demands, with its proof, or the best so far with a bound.
+        """Search the best transformation for some demands, with its proof, or the best so far with a bound.
 
         `demands` are the parameters of `k_anonymize`; those of the session where there are none. `cancel`, an event or a function,
         ends the search within a tenth of a second, the first one too. `tell` hears how far it is. `first` are levels to begin
@@ -558,7 +555,7 @@ class Session:
         curves: Sequence[Curve] = ("k_anonymize",),
         cancel: Cancel | None = None,
     ) -> Iterator[FrontierPoint]:
-        """What each k costs under each limit on suppression, point by point, the first at once; the order is that of the search.
+        """Compute the loss of each k under each suppression limit, point by point, the first at once; in the order of search.
         `curves` may also name other methods: `k_anonymize_local` (levels by class), `local_recode` and `k_conceal`."""
         asked, over = technique_of(self.demands, demands), asks(cancel)
         curves = _listed("curves", curves, str)
@@ -585,11 +582,11 @@ class Session:
                 yield from other_points(asked, self.work, curve, ks, self.version, over)
 
     def plot(self, *given: Any, **options: Any) -> Frontier:
-        """All points of `frontier` as a picture; in a notebook it shows itself, `svg()` gives it as text."""
+        """Draw all points of `frontier` as a picture; in a notebook it shows itself, `svg()` gives it as text."""
         return Frontier(tuple(self.frontier(*given, **options)))
 
     def nodes(self, demands: Mapping[str, Any] | KAnonymize | None = None) -> list[NodeFigures]:
-        """The choices of levels that were looked at, the best first, with what they lose and suppress under these demands.
+        """Return the evaluated transformations, the best first, with their loss and suppression under these demands.
 
         Nothing is looked at for it; losses that nobody asked for are bounded from below (`exact`).
         """
@@ -598,7 +595,7 @@ class Session:
     def look(
         self, levels: Mapping[str, int] | Sequence[int], demands: Mapping[str, Any] | KAnonymize | None = None
     ) -> NodeLook:
-        """One choice of levels: its classes by size, what goes, what each column loses, and what each neighbour would."""
+        """Return details of one transformation: class sizes, suppressed records, the loss of each column, and each neighbour."""
         question = self.question(technique_of(self.demands, demands))
         return look(question, question.levels(levels), self.version)
 
@@ -626,14 +623,14 @@ class Session:
         b: Mapping[str, int] | Sequence[int],
         demands: Mapping[str, Any] | KAnonymize | None = None,
     ) -> Comparison:
-        """Two choices of levels side by side, and the columns in which they differ."""
+        """Compare two transformations, and list the columns in which they differ."""
         question = self.question(technique_of(self.demands, demands))
         return compare(question, question.levels(a), question.levels(b), self.version)
 
     def nearest(
         self, demands: Mapping[str, Any] | KAnonymize | None = None, *, cancel: Cancel | None = None
     ) -> Iterator[NearPromise]:
-        """Where nothing can be released: the nearest promises that can be kept, each with one demand weakened."""
+        """Return the nearest demands that can be satisfied, each with one demand weakened, where nothing can be released."""
 
         def kept(one: KAnonymize) -> bool:
             found = self.solve(one.model_copy(update={"levels": None}), cancel=cancel)
@@ -644,7 +641,7 @@ class Session:
     def distribution(
         self, name: str, levels: Mapping[str, int], demands: Mapping[str, Any] | KAnonymize | None = None
     ) -> ColumnCounts:
-        """How often each label stands in a column, before and after."""
+        """Count each label of a column, before and after."""
         self._require(name)
         question = self.question(technique_of(self.demands, demands))
         if question.by_running:
@@ -652,17 +649,17 @@ class Session:
         return distribution(question, question.levels(levels), name, self.version)
 
     def pairs(self, levels: Mapping[str, int]) -> list[PairStrength]:
-        """How strongly columns hang together, before and after, the strongest pair first."""
+        """Measure the association of columns, before and after, the strongest pair first."""
         question = self.question(self.demands)
         return pair_strengths(question, None if question.by_running else question.levels(levels))
 
     def learned(self, levels: Mapping[str, int], target: str) -> list[Measure]:
-        """How well models that learn from the release, and from the original, predict a column of the original."""
+        """Measure how well models learned from the release, and from the original, predict a column of the original."""
         self._require(target)
         question = self.question(self.demands)
         return learned_from(question, None if question.by_running else question.levels(levels), target)
 
-    # Taking away --------------------------------------------------------------------------------------------------------
+    # Export -------------------------------------------------------------------------------------------------------------
 
     def recipe(
         self,
@@ -694,7 +691,7 @@ class Session:
         demands: Mapping[str, Any] | KAnonymize | None = None,
         **changes: Any,
     ) -> Release:
-        """The release: every promise verified, the last look taken, as by `Recipe.run`. The table is not encoded again."""
+        """Release the table: every guarantee verified, all release checks run, as by `Recipe.run`. It is not encoded again."""
         return self.recipe(levels, demands, **changes).run(self.table.again)
 
     def take_away(
@@ -709,7 +706,7 @@ class Session:
         """A recipe as YAML, as a command, as a script, as a notebook. With a seed, all of them release the same bytes."""
         return taken_away(recipe, data, recipe_path, output, reading)
 
-    # Inside -------------------------------------------------------------------------------------------------------------
+    # Internals ----------------------------------------------------------------------------------------------------------
 
     @cached_property
     def work(self) -> Work:

@@ -1,4 +1,4 @@
-"""A table that is explored: encoded once, with everything that sessions on it share."""
+"""Explored table: encoded once, with everything that sessions on it share."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 
-# Column table ---------------------------------------------------------------------------------------------------------
-# What could others know? Each column with its role, why, and whom it singles out.
+# Table of columns -----------------------------------------------------------------------------------------------------
+# Each column with its role, the reasons, and the people whom it singles out.
 
 
 WORST = 5  # pairs that are told of
@@ -104,7 +104,7 @@ class ColumnTable(SessionAnswer):
 
 
 def column_table(session: Session) -> ColumnTable:
-    """Every column's role and figures; counts are exact, over all rows, and taken once for each set of columns."""
+    """Return every column's role and figures; counts are exact, over all rows, and taken once for each set of columns."""
     table, person = session.table, session.person
     quasi = [name for name in session.plan.schema_given.quasi if name in table.data]
     pairs = _pairs(session, quasi)
@@ -144,8 +144,8 @@ def _facts(session: Session, name: str, quasi: list[str], pairs: list[UniqueBy])
     )
 
 
-# Column values --------------------------------------------------------------------------------------------------------
-# The values of a column, counted: for a histogram, and for a tree of labels.
+# Counts of column values ----------------------------------------------------------------------------------------------
+# For a histogram, and for a tree of generalized values.
 
 
 NUMBERS = (Kind.INTEGER, Kind.NUMBER)
@@ -166,7 +166,7 @@ class Histogram:
 
 
 def histogram(column: Column, parts: int = PARTS) -> Histogram | None:
-    """The histogram of a column of numbers; None of any other."""
+    """Count the histogram of a column of numbers; None for any other column."""
     if kind_of(column.values) not in NUMBERS:
         return None
     numbers, rows = column.numbers(), column.counts
@@ -180,7 +180,7 @@ def histogram(column: Column, parts: int = PARTS) -> Histogram | None:
 
 
 def in_parts(column: Column, parts: int) -> tuple[list[str | None], np.ndarray]:
-    """Numbers of many values as equal parts: their labels, and the part of each record; missing ones come last."""
+    """Divide numbers of many values into equal parts: their labels, and the part of each record; missing ones come last."""
     numbers = column.numbers()
     known = np.isfinite(numbers)
     edges = np.linspace(numbers[known].min(), numbers[known].max(), parts + 1)
@@ -232,12 +232,12 @@ class ExploredTable:
 
     @property
     def again(self) -> Any:
-        """What a recipe runs on: the table, already encoded."""
+        """Input of a recipe: the table, already encoded."""
         return self.frame if self.source is None else self.source
 
     @property
     def guesses(self) -> Roles:
-        """What each column probably is."""
+        """Probable role of each column."""
         if self._guesses is None:
             self._guesses = guess_roles(self.data)
         return self._guesses
@@ -247,7 +247,7 @@ class ExploredTable:
         self._guesses = found
 
     def kept(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Something that was made before with the same key, or is made now; the latest few of each kind are kept."""
+        """Return a result that was made before with the same key, or make it now; the latest few of each kind are kept."""
         with self._lock:
             held = self._kept.setdefault(kind, {})
             if key in held:
@@ -274,12 +274,12 @@ class ExploredTable:
         return known if known.values.equals(column.values) else column
 
     def unique(self, names: Sequence[str], person: str | None) -> int:
-        """How many people are unique by some columns together; counted once."""
+        """Count the people who are unique by some columns together; computed once."""
         key = (frozenset(names), person)
         return self.kept("exposure", key, lambda: self.counted(person).unique(list(names)) if names else 0)
 
     def unique_by_pairs(self, pairs: Sequence[tuple[str, str]], person: str | None) -> dict[tuple[str, str], int]:
-        """The same of pairs."""
+        """Count the people who are unique by pairs of columns."""
         new = [pair for pair in pairs if (frozenset(pair), person) not in self._kept.get("exposure", {})]
         for pair, people in self.counted(person).unique_by_pairs(new).items() if new else ():
             self.kept("exposure", (frozenset(pair), person), lambda people=people: people)  # type: ignore[misc]

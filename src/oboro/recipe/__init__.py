@@ -1,1 +1,1 @@
-"""Recipes: what is done to a table or a stream, and the release that results."""
+"""Recipes for tables and streams, and the releases that result."""

@@ -1,4 +1,4 @@
-"""A released table alone, made by any tool: which k, l and t it has, who is unique on what, and for whom a secret is certain."""
+"""Assessment of a released table without its original: its k, l and t, unique people, and disclosed sensitive values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assess(
     lang: str = "en",
     reading: Mapping[str, Any] | None = None,
 ) -> Assessment:
-    """Say what a released table alone tells: a frame, or a file (`reading` says how it is read). No original is needed.
+    """Assess a released table alone: a frame, or a file (`reading` says how it is read). No original is needed.
 
     Every count is exact and over all rows; a missing value and `*` are values, and what some tool tells apart counts as different
     (`""` and an empty cell, not-a-number and missing), as in `verify`. With `person`, the column that says whose a record

@@ -1,6 +1,6 @@
-"""A release that anybody made: how exposed people are in it, what attacks find, and what it lost.
+"""Evaluation of a release by any tool against its original: re-identification risk, attacks, and utility.
 
-One function for Python and for the command line; roles come from a recipe, from what is named, or from a guess.
+One function serves Python and the command line. Roles come from a recipe, from arguments, or from a guess.
 """
 
 from __future__ import annotations
@@ -83,11 +83,10 @@ __all__ = [
 ]
 
 
-# Comparable -----------------------------------------------------------------------------------------------------------
-# A release as another tool wrote it, made comparable with its original: names of columns, decimal commas, NA for
-# suppressed.
+# Comparable tables ----------------------------------------------------------------------------------------------------
+# Make a release by another tool comparable with its original: names of columns, decimal commas, NA for suppressed.
 #
-# Every liberty taken is said in one sentence, which becomes a warning of the report.
+# Every assumption is stated in one sentence, which becomes a warning of the report.
 
 
 NOTHING = ("NA", "<NA>", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
@@ -97,7 +96,7 @@ COMMA, WITH_COMMA = r"^([-+]?[0-9]+),([0-9]+)$", r"^[-+]?[0-9.]+,[0-9]+$"
 def comparable(
     original: Dataset, released: Dataset, names: Mapping[str, str]
 ) -> tuple[Dataset, Dataset, list[Message]]:
-    """Both tables, and what was assumed. `names` says which original column a released one is, where names differ."""
+    """Return both tables in comparable form, and the assumptions. `names` maps released to original columns where names differ."""
     released, pairs = _renamed(original, released, names)
     before, after = dict(original.columns), dict(released.columns)
     commas, blanks = [], []
@@ -117,7 +116,7 @@ def comparable(
 
 
 def renaming(text: str | None) -> dict[str, str]:
-    """`Age=age,ZIP=zip` as a table from released to original names."""
+    """Parse `Age=age,ZIP=zip` into a table from released to original names."""
     pairs = [part.split("=") for part in (text or "").split(",") if part.strip()]
     if any(len(pair) != 2 or not all(map(str.strip, pair)) for pair in pairs):
         raise UsageError(Message("error_recipe.rename_pairs", text=text))
@@ -125,7 +124,7 @@ def renaming(text: str | None) -> dict[str, str]:
 
 
 def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows | None) -> tuple[Schema, list[Message]]:
-    """The schema with the hierarchies that recoded columns show, where the recipe has none; and what was assumed, or is unclear.
+    """Add the hierarchies that recoded columns show where the recipe has none; return the schema, assumptions and open points.
 
     `rows`: for each released row the original one, if known.
     """
@@ -151,7 +150,7 @@ def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows |
     return schema, notes
 
 
-# Names ----------------------------------------------------------------------------------------------------------------
+# Names of columns -----------------------------------------------------------------------------------------------------
 
 
 def _renamed(original: Dataset, released: Dataset, names: Mapping[str, str]) -> tuple[Dataset, list[str]]:
@@ -185,7 +184,7 @@ def _alike(original: Dataset, released: Dataset) -> dict[str, str]:
     return {name: once[bare[name]] for name in new if sum(bare[one] == bare[name] for one in new) == 1}
 
 
-# Values ---------------------------------------------------------------------------------------------------------------
+# Values of columns ----------------------------------------------------------------------------------------------------
 
 
 def _still_as_written(column: Column, released: Column) -> Column:
@@ -232,15 +231,15 @@ def _without(column: Column, words: Sequence[str]) -> Column:
     return column.recode(np.arange(len(hit)), pc.if_else(hit, None, column.values))
 
 
-# Concealment attacks --------------------------------------------------------------------------------------------------
-# Attacks on a k-concealed release: whom would someone guess who knows all originals?
+# Attacks on a k-concealed release -------------------------------------------------------------------------------------
+# The attacker knows all originals.
 
 
 NO_TRUTH = Message("measure.note.no_truth")
 
 
 def owners(truth: Dataset, original: Dataset, released: Dataset) -> np.ndarray:
-    """Which original row each released record is, from a table whose first column says so, counted from 1."""
+    """Return the original row of each released record, from a table whose first column has it, counted from 1."""
     if not truth.columns:
         raise InputError(Message("error_recipe.truth_rows", rows=0, records=released.rows))
     name = next(iter(truth))
@@ -259,7 +258,7 @@ def owners(truth: Dataset, original: Dataset, released: Dataset) -> np.ndarray:
 def attacks(
     plan: Recipe, schema: Schema, original: Dataset, released: Dataset, truth: Dataset | None = None
 ) -> list[Measure]:
-    """What attackers of a `k_conceal` release find; nothing for other recipes.
+    """Attack a release of `k_conceal`; return no attacks for other recipes.
 
     Without the truth only how many candidates they are left with. With it, how often the guess of the middle one, the
     guess by running the step again (built around its owner, as its deterministic part is), and what follows from some
@@ -283,8 +282,8 @@ def attacks(
     ]
 
 
-# Named promises -------------------------------------------------------------------------------------------------------
-# What somebody says a release keeps, checked on it: models that are named, or those that a recipe's steps demand.
+# Verification of named guarantees -------------------------------------------------------------------------------------
+# Privacy models that the caller names, or those of a recipe's steps.
 
 
 def named_promises(
@@ -295,7 +294,7 @@ def named_promises(
     released: Dataset,
     person: Column | None,
 ) -> Verification | None:
-    """The verdicts on what was `asked` (k, l, kind, c, t, alpha), else on what the steps of a recipe promise; None: nothing was."""
+    """Verify the `asked` guarantees (k, l, kind, c, t, alpha), else those of a recipe's steps; None where there are none."""
     quasi = [name for name in schema.quasi if name in released]
     if any(asked.get(name) is not None for name in ("k", "l", "t", "alpha")):
         data, whose = (released, None) if person is None else (released.with_columns({PERSON: person}), PERSON)
@@ -322,7 +321,7 @@ def named_promises(
 
 
 def promised_by_recipe(plan: Recipe, released: Dataset, person: str | None = None) -> Verification | None:
-    """What the steps of a recipe promise, checked on the release alone as its strictest reader takes it; None: nothing is promised.
+    """Verify the guarantees of a recipe's steps on the release alone, by its strictest reading; None where there are none.
 
     `person`: the released column that says whose a row is, such as a pseudonym; that of the recipe, where it was released.
     """
@@ -335,7 +334,7 @@ def promised_by_recipe(plan: Recipe, released: Dataset, person: str | None = Non
 
 
 def hidden_columns(plan: Recipe | None) -> list[str]:
-    """The columns that a recipe makes random, or pseudonyms: who knows the original value does not know these."""
+    """Return the columns that a recipe randomizes or pseudonymizes: an attacker who knows the originals does not know these."""
     found: list[str] = []
     for step in plan.steps if plan is not None else ():
         if step.traits.random or step.traits.opinion == "pseudonymisation":
@@ -393,7 +392,7 @@ class _Before:
     """How many records, or people, it has."""
 
     def unchanged(self, names: Sequence[str]) -> Dataset:
-        """The original, unless an earlier step changed values of these columns: then nobody here has what the step saw."""
+        """Return the original, unless an earlier step changed values of these columns: the input of the step is then unknown."""
         changing = [one for one in self.earlier if one.changes_values and not isinstance(one, DropRecords)]
         changed = {name for step in changing for name in step.reads(names)}
         if changed:
@@ -441,19 +440,19 @@ def _of_population(step: KAnonymize, schema: Schema, before: _Before, names: Seq
     return step.population_limits(people.table, {name: schema.hierarchy(name, people.columns[name]) for name in names})
 
 
-# Series of releases ---------------------------------------------------------------------------------------------------
-# Read the releases before one, for its evaluation, and attack them together with it.
+# Sequential releases --------------------------------------------------------------------------------------------------
+# Read the earlier releases, and attack them together with the current one.
 
 
 def dataset_of(table: Any, reading: Mapping[str, Any]) -> Dataset:
-    """A frame, a file, or one that was read already."""
+    """Return a frame or a file as a dataset; one that was read already stays."""
     if names_a_place(table):
         table = read(table, **reading)
     return table.data if isinstance(table, Source) else Frame.read(table).data
 
 
 def tables_of(earlier: Any) -> list[Any]:
-    """One table or several, as a list."""
+    """Return one table or several as a list."""
     return list(earlier) if isinstance(earlier, list | tuple) else [earlier]
 
 
@@ -466,7 +465,7 @@ def earlier_of(plan: Recipe | None, reading: Mapping[str, Any]) -> list[Dataset]
 
 
 def diversity_of(plan: Recipe | None, l: float | None, sensitive: Sequence[str]) -> dict[str, int]:  # noqa: E741
-    """How many values of each secret are asked for: as named, else as the steps of a recipe say."""
+    """Return the number of values required of each sensitive attribute: as named, else as the steps of a recipe require."""
     if l is not None:
         return dict.fromkeys(sensitive, ceil(l))
     found: dict[str, int] = {}
@@ -495,7 +494,7 @@ def series_of_steps(recipe: Recipe, released: Dataset, given: Schema, original: 
     return None
 
 
-# Evaluate -------------------------------------------------------------------------------------------------------------
+# Evaluation -----------------------------------------------------------------------------------------------------------
 
 
 Moments = Sequence[Mapping[str, Any]]
@@ -533,7 +532,7 @@ def evaluate(
     earlier: Any = (),
     reading: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Attack a release, measure the risk that is left in it and what it lost, whoever made it.
+    """Attack a release by any tool, and measure its remaining risk and its information loss.
 
     Tables are pandas, polars or pyarrow frames, or files (`reading` says how these are read). Roles come from the `recipe`
     (its steps are not run), from `quasi`, `sensitive` and `identifier`, or are guessed, which the report then says. Columns
@@ -719,7 +718,7 @@ def _linked(original: Dataset, released: Dataset, schema: Schema, plan: Recipe) 
 def _paired(
     original: Dataset, released: Dataset, schema: Schema, plan: Recipe | None, unpaired: bool, moments: Moments
 ) -> bool:
-    """Whether it is known which original row each released one was made from."""
+    """Return whether the original row of each released one is known."""
     if released.origin is not None:
         return True
     if unpaired or (plan is not None and any(step.traits.moves_records for step in plan.steps)):

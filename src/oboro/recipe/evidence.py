@@ -1,4 +1,4 @@
-"""What a report on a release is made from: roles and hierarchies of its columns, and the files that were read."""
+"""Evidence for a report on a release: roles and hierarchies of its columns, and digests of the files that were read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGE = 1_000_000  # rows: a report on more is made before they are put in their
 
 
 def report_on(release: Release, progress: Progress) -> Report:
-    """Attacks, risk, utility and evidence of what a recipe made."""
+    """Build the report on a release: attacks, risk, utility and evidence."""
     from oboro.report.facts import Provenance, Scope
 
     provenance = Provenance(
@@ -57,7 +57,7 @@ def measure(
     foreign: bool = False,
     order: RowShuffle | None = None,
 ) -> Report:
-    """Risk and utility of a release, with the roles and hierarchies of `schema`; `foreign` if anybody may have written it.
+    """Measure risk and utility of a release, with the roles and hierarchies of `schema`; `foreign` if any tool may have made it.
 
     `order`: that in which the rows of `released` are released, where they are still in that of the original.
     """
@@ -89,7 +89,7 @@ def measure(
 
 
 def file_evidence(path: Path) -> dict[str, Any]:
-    """The name, size and SHA-256 of a file; of a folder, that of the digests of its files, one a line."""
+    """Return the name, size and SHA-256 of a file; of a folder, that of the digests of its files, one a line."""
     if path.is_dir():
         return _folder_evidence(path)
     with path.open("rb") as file:
@@ -106,7 +106,7 @@ def _folder_evidence(folder: Path) -> dict[str, Any]:
 
 
 def files_evidence(paths: Mapping[Words, Path]) -> dict[str, dict[str, Any]]:
-    """The same of several files by their roles, read at once; what is no file (standard input, a database) leaves none."""
+    """Return the evidence of several files by their roles, read at once; inputs that are no files (a database) have none."""
     there = {_role(role): path for role, path in paths.items() if path.is_file() or path.is_dir()}
     with ThreadPoolExecutor() as pool:
         found = pool.map(file_evidence, there.values())
@@ -118,7 +118,7 @@ def _role(role: Words) -> Message:
 
 
 def hierarchy_files(schema: Schema) -> dict[str, Path]:
-    """The files that hold hierarchies, by their columns."""
+    """Return the files of hierarchies, by their columns."""
     found = {}
     for name, one in schema.attributes.items():
         named = None if one.hierarchy is None else one.hierarchy.csv or one.hierarchy.tree
@@ -128,6 +128,6 @@ def hierarchy_files(schema: Schema) -> dict[str, Path]:
 
 
 def hierarchy_roles(schema: Schema) -> dict[Words, Path]:
-    """The same for evidence."""
+    """Return the files of hierarchies, by their role in the evidence."""
     files = hierarchy_files(schema)
     return {Message("report.file.hierarchy", column=name): path for name, path in files.items()}

@@ -1,11 +1,11 @@
-"""A file that remembers what all differentially private releases about the same people took of their budget.
+"""Budget ledger: a file with the privacy budget that differentially private releases about the same people have spent.
 
-Every release about the same people tells a little more of them, and what they tell adds up, whoever made them and
-whenever. So the file names the budget of all of them, and what was taken. A release that would take more than is left
-is refused, before any work and once more before it exists. What is taken is on the disk before anybody has the
-release: a release that then fails to be written has cost its budget all the same.
+The privacy loss of all releases about the same people adds up, regardless of who makes them and when. So the file has
+one budget for all of them, and what each spent. A release that would exceed the rest is refused, before any work and
+once more before it exists. What a release spends is on the disk before the release appears: one that then fails to be
+written has spent its budget all the same.
 
-The account is OpenDP's: the composition of mechanisms, rounded against whoever publishes.
+The account is OpenDP's: the composition of mechanisms, with rounding that never understates the loss.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PrivacyLedger(Parameters):
 
     @staticmethod
     def read(path: Path) -> PrivacyLedger | None:
-        """The ledger in a file; None where there is none yet. Raises `FileError` for anything else."""
+        """Read the ledger in a file; None where there is none yet. Raises `FileError` for anything else."""
         try:
             return PrivacyLedger.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
@@ -73,12 +73,12 @@ class PrivacyLedger(Parameters):
             raise FileError(Message("error_recipe.no_ledger", path=str(path))) from None
 
     def taken(self, unit: str, more: Sequence[PrivacySpent] = ()) -> tuple[float, float]:
-        """ε and δ of all releases so far, and of some more, of one unit."""
+        """Compute ε and δ of all releases so far, and of some more, of one unit."""
         old = [(one.epsilon, one.delta) for one in self.spent if one.unit == unit]
         return together([*old, *((one.epsilon, one.delta) for one in more if one.unit == unit)])
 
     def refusal(self, more: Sequence[PrivacySpent]) -> Message | None:
-        """Why so much more cannot be taken; None: it can."""
+        """Return the reason why this budget exceeds the rest; None where it does not."""
         for one in more:
             epsilon, delta = self.taken(one.unit, more)
             if epsilon > self.epsilon * (1 + ROUNDING) or delta > self.delta * (1 + ROUNDING):
@@ -89,7 +89,7 @@ class PrivacyLedger(Parameters):
 
 
 def together(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """ε and δ of some mechanisms together, by OpenDP's account of their composition."""
+    """Compute ε and δ of the composition of mechanisms, by OpenDP's account."""
     if not parts:
         return 0.0, 0.0
     dp = opendp()
@@ -105,13 +105,13 @@ def together(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def check_ledger(recipe: Recipe) -> None:
-    """Before any work: raise `PromiseError` where the ledger that the recipe names has not enough left."""
+    """Raise `PromiseError`, before any work, where the ledger that the recipe names has not enough left."""
     if (path := _path(recipe)) is not None:
         _room(recipe, path)
 
 
 def charge(recipe: Recipe) -> Message | None:
-    """Write into the ledger what a release of the recipe takes; returns what is left, or None without a ledger."""
+    """Write the budget that a release of the recipe spends into the ledger; return the rest, or None without a ledger."""
     if (path := _path(recipe)) is None:
         return None
     lock = _held(path)

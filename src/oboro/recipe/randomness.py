@@ -1,8 +1,10 @@
-"""In which order a table is released: at random where something is promised, sorted where a step sorts, kept where asked
-for.
+"""Randomness of a run: the order of released records, and the seed of random choices.
 
-Whoever knows in which order the rows came (by name, by age, by the day of admission) knows between which rows a
-person's row stands. No model of classes counts that. A random order tells nothing, and neither does an order that
+The order is random where a step has a guarantee, sorted where a step sorts, and that of the original where the recipe
+asks for it.
+
+An attacker who knows the original order (by name, by age, by the day of admission) knows between which records a
+person's record is. No model of classes counts that. A random order discloses nothing, and neither does an order that
 follows from the released values alone.
 """
 
@@ -42,19 +44,19 @@ Order = Literal["shuffled", "kept"]
 
 
 def moves_rows(order: Order | None, steps: Sequence[Technique]) -> bool:
-    """Whether rows leave the order in which they came: as asked, else where a step promises something."""
+    """Return whether the original order is given up: as the recipe asks, else where a step has a guarantee."""
     return order == "shuffled" or (order is None and any(map(attrgetter("promising"), steps)))
 
 
 def released_order(steps: Sequence[Technique], data: Dataset, rng: np.random.Generator) -> RowShuffle | None:
-    """A random order; where a step sorts, rows stand by the values that are released, and only rows that agree stand at random."""
+    """Draw a random order; where a step sorts, sort by the released values, and order only equal rows at random."""
     shuffle, sort = RowShuffle.drawn(data.rows, rng), _last_sort(steps)
     sorted_ = sort is not None and sort.sorts(data)
     return RowShuffle.fixed(sort.order(data, shuffle.order)) if sort and sorted_ else shuffle
 
 
 def plan_of_order(order: Order | None, steps: Sequence[Technique], schema: Schema) -> Message:
-    """What `--explain` says of the order."""
+    """Describe the order for `--explain`."""
     if not moves_rows(order, steps):
         return Message("recipe.order.kept" if moves_rows(None, steps) else "recipe.order.nothing_promised")
     sort = _last_sort(steps)
@@ -65,7 +67,7 @@ def plan_of_order(order: Order | None, steps: Sequence[Technique], schema: Schem
 
 
 def warning_of_order(steps: Sequence[Technique]) -> list[Message]:
-    """What whoever signs a release in the order that came must know: that something is promised of it."""
+    """Warn the signer of a release that the original order was kept although a step has a guarantee."""
     return [Message("recipe.order.warning")] if moves_rows(None, steps) else []
 
 
@@ -76,18 +78,19 @@ def _last_sort(steps: Sequence[Technique]) -> Sort | None:
     return None
 
 
-# Secret seed ----------------------------------------------------------------------------------------------------------
-# Where random choices come from: the system, a secret that the recipe names, or a number in the recipe.
+# Seed of random choices -----------------------------------------------------------------------------------------------
+# The seed comes from the system, from a secret that the recipe names, or from a number in the recipe.
 #
-# Method and recipe may be known. Then the seed is the secret: whoever has it repeats every random choice and undoes
-# what rests on it. A small number is found by trying all of them, so a number below 2^64 is warned of.
+# Method and recipe may be known. Then the seed is the secret: an attacker who has it repeats every random choice and
+# undoes the guarantees that rest on it. A small number is found by trying all of them, so a number below 2^64 causes
+# a warning.
 
 
 GUESSABLE = 1 << 64  # seeds below are found by trying them all
 
 
 def entropy_of(recipe: Recipe) -> int | None:
-    """What the random choices of a run start from; None: what the system draws. Of a secret at least 128 bits are kept."""
+    """Return the entropy of a run's random choices; None: the system draws it. Of a secret at least 128 bits are kept."""
     if recipe.seed_env is None and recipe.seed_file is None:
         return recipe.seed
     key = secret_key("seed", recipe.seed_env, recipe.seed_file, recipe.folder)
@@ -95,7 +98,7 @@ def entropy_of(recipe: Recipe) -> int | None:
 
 
 def plan_of_seed(recipe: Recipe) -> list[Message]:
-    """What `--explain` says of it."""
+    """Describe the seed for `--explain`."""
     if recipe.seed_env is not None:
         return [Message("recipe.seed.variable", name=variable_shown(recipe.seed_env))]
     if recipe.seed_file is not None:
@@ -106,7 +109,7 @@ def plan_of_seed(recipe: Recipe) -> list[Message]:
 
 
 def warning_of_seed(recipe: Recipe) -> list[Message]:
-    """That a seed can be guessed, where something rests on chance, and what."""
+    """Warn that a seed can be guessed, and name the random choices that it repeats; no warning where there are none."""
     if recipe.seed is None or recipe.seed >= GUESSABLE:
         return []
     resting = dict.fromkeys(map(attrgetter("step"), filter(attrgetter("rests_on_chance"), recipe.steps)))

@@ -1,8 +1,8 @@
-"""The plan: what each column is, and what is done to the table, in order.
+"""Recipe: the roles of the columns, and the steps that anonymize the table, in order.
 
-A recipe is a YAML or JSON file, or the same as Python objects. It is what a privacy officer signs and what can be applied again
-to the next delivery. `explain` says in words what will happen; `run` does it, verifies every promise on what would be released,
-and returns nothing at all if one does not hold.
+A recipe is a YAML or JSON file, or the same as Python objects. A privacy officer can sign it, and it can be applied
+again to the next table. `explain` describes each step in words; `run` applies the recipe and verifies every guarantee on
+the table to be released. It returns no release if one guarantee is violated.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["Accept", "OneOrMore", "PrivacyBudget", "Recipe"]
 
 
-# Seldom said ----------------------------------------------------------------------------------------------------------
-# What few recipes say: one acceptance or a list of them, and a budget of differential privacy.
+# Optional settings ----------------------------------------------------------------------------------------------------
+# One acceptance or a list of them, and a privacy budget.
 
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Recipe(BaseModel):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a recipe; hierarchy files named in it are looked for beside it."""
+        """Read a recipe from a file; paths of hierarchy files are relative to its folder."""
         if not isinstance(path, str | PathLike):
             raise RecipeError(Message("error_recipe.not_a_path", kind=type(path).__name__))
         from oboro.recipe.text import text_of
@@ -219,7 +219,7 @@ class Recipe(BaseModel):
 
     @classmethod
     def parse(cls, text: str, *, folder: Path = Path("."), name: str = "recipe") -> Self:
-        """A recipe from YAML text (JSON is YAML too)."""
+        """Read a recipe from YAML text (JSON is YAML too)."""
         from oboro.recipe.text import content_of
 
         content = content_of(text, name)
@@ -231,7 +231,7 @@ class Recipe(BaseModel):
         return recipe
 
     def to_yaml(self) -> str:
-        """The recipe as YAML; `parse` gives the same recipe back."""
+        """Return the recipe as YAML; `parse` gives the same recipe back."""
         from oboro.recipe.text import yaml_text
 
         content = self.model_dump(mode="json", exclude_defaults=True)
@@ -241,28 +241,28 @@ class Recipe(BaseModel):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """The JSON Schema of recipes, for editors."""
+        """Return the JSON Schema of recipes, for editors."""
         from oboro.recipe.text import json_schema
 
         return json_schema()
 
     @property
     def accepted(self) -> list[Accept]:
-        """What it accepts of people who are unique by columns that no promise covers."""
+        """Accepted findings of people who are unique by columns that no guarantee covers."""
         return [one for one in self.acceptances if one.unique_on]
 
     @property
     def series_accepted(self) -> str:
-        """Why it accepts that earlier releases tell people together with this one; empty where it does not."""
+        """Reason why disclosure by earlier releases together with this one is accepted; empty where it is not."""
         return next((one.because for one in self.acceptances if one.series), "")
 
     def because(self, accepts: Literal["rows_of", "identifiers"], column: str) -> str:
-        """Why it accepts that the rows of an identifier are counted, or that a column names people; empty where it does not."""
+        """Return the reason for accepting that rows of an identifier are counted, or that a column names people; else empty."""
         return next((one.because for one in self.acceptances if column in getattr(one, accepts)), "")
 
     @property
     def acceptances(self) -> list[Accept]:
-        """Everything that it accepts."""
+        """All accepted findings."""
         return self.accept if isinstance(self.accept, list) else [self.accept]
 
     @property
@@ -272,7 +272,7 @@ class Recipe(BaseModel):
 
     @property
     def folder(self) -> Path:
-        """Where the files that it names are looked for."""
+        """Folder of the files that it names."""
         return self._folder
 
     @property
@@ -290,18 +290,18 @@ class Recipe(BaseModel):
 
     @property
     def schema_given(self) -> Schema:
-        """What it says of the columns."""
+        """Schema of the declared columns."""
         return Schema(self.columns, self._folder, person=self.person)
 
     @property
     def columns(self) -> dict[str, Attribute]:
-        """What each column is; the person is an identifier, whether named among the attributes or not."""
+        """Role and hierarchy of each column; the person is an identifier, whether among the attributes or not."""
         named = self.person is None or self.person in self.attributes
         return self.attributes if named else {self.person or "": Attribute(role=Role.IDENTIFIER), **self.attributes}
 
     @at_the_door
     def explain(self, lang: str = "en") -> str:
-        """What each step will do, in plain words, before any row is touched."""
+        """Describe each step in words, before any row is touched."""
         return self.plan().say(lang)
 
     def _repr_html_(self) -> str:
@@ -310,7 +310,7 @@ class Recipe(BaseModel):
         return recipe_in_notebook(self)
 
     def plan(self) -> Message:
-        """The same as a message: the columns, the steps, and what is verified afterwards."""
+        """Return the description of `explain` as a message: the columns, the steps, and the guarantees to verify."""
         schema = self.schema_given
         said = [Message("recipe.columns")]
         named = [(role.value, ", ".join(schema.named(role))) for role in Role]
@@ -402,14 +402,14 @@ class Recipe(BaseModel):
         return RecipeStream(self, options, restore)
 
     def reads(self, names: Sequence[str]) -> Collection[str]:
-        """Which columns of a table must be held to run the recipe; the others are released as they stand, or not at all."""
+        """Return the columns that must be loaded to run the recipe; the others are released unchanged, or not at all."""
         held = {self.person or "", *self.schema_given.quasi, *self.schema_given.sensitive}
         for step in self.steps:
             held.update(step.reads(names))
         return held.intersection(names)
 
     def looks_at(self, names: Sequence[str]) -> Collection[str]:
-        """Which of the columns that stay in the file are released, so that the last look must see them."""
+        """Return the released columns among those that stay in the file, which the release check must read."""
         unseen = {*self.reads(names), *self.identities_removed}
         return [name for name in names if name not in unseen and (self.unnamed == "other" or name in self.attributes)]
 
@@ -430,7 +430,7 @@ class Recipe(BaseModel):
         return set().union(*map(attrgetter("removes_identity"), self.steps))
 
     def evaluate(self, original: Any, released: Any, **options: Any) -> Report:
-        """Attack a release that anybody made and measure its risk and its loss; the recipe says what the columns are.
+        """Attack a release by any tool and measure its risk and its loss, with the roles of this recipe.
 
         The same as `oboro.evaluate` with this recipe, with the same `options`.
         """

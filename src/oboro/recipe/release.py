@@ -1,4 +1,4 @@
-"""What came out: the released table, the proof that every promise holds on it, and the report."""
+"""Release of a recipe: released table, verdicts, summary, report and files."""
 
 from __future__ import annotations
 
@@ -65,24 +65,21 @@ __all__ = [
 ]
 
 
-# Anonymize ------------------------------------------------------------------------------------------------------------
-# `oboro anonymize`: run a recipe on a table.
+# Run a recipe (`oboro anonymize`) -------------------------------------------------------------------------------------
 
 
 MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
 
 
-# Beyond promises ------------------------------------------------------------------------------------------------------
-# Secrets that no promise covers, and what a run says of them.
-#
-# Where everybody in a group has the same secret, the group tells it, however large it is.
+# Disclosed values that no guarantee covers ----------------------------------------------------------------------------
+# Where all records of a class have the same sensitive value, the class discloses it, however large it is.
 
 
 PERSON = "\0person"  # a name that no column has
 
 
 def unpromised_said(release: Release, secrets: Collection[str], *, measured: bool) -> list[Message]:
-    """For how many people each of these secrets is certain; where that is not `measured`, that it may be.
+    """State for how many people each of these sensitive values is disclosed; where that is not `measured`, that it may be.
 
     Nothing is said where values were drawn or moved by chance, or where candidates are promised: classes of equal records tell
     nothing there.
@@ -97,14 +94,14 @@ def unpromised_said(release: Release, secrets: Collection[str], *, measured: boo
 
 
 def spelled_said(release: Release, secrets: Collection[str]) -> list[Message]:
-    """For how many people each of these secrets is certain to a reader to whom `flu` and `Flu` are one, as no promise says."""
+    """State for how many people each value is disclosed to a reader who equates `flu` and `Flu`, which no guarantee covers."""
     quasi, names = _told_by_classes(release, secrets)
     found = _certain(release, quasi, names) if names else ()
     return [Message("exposure.look.secret_spelled", **vars(one)) for one in found if one.certain]
 
 
 def near_said(release: Release, secrets: Collection[str]) -> list[Message]:
-    """For how many people all values of their group lie close together, which l-diversity counts as different."""
+    """State for how many people all values of their class are close together, which l-diversity counts as different."""
     quasi, names = _told_by_classes(release, secrets)
     if not names:
         return []
@@ -139,14 +136,13 @@ def _read(release: Release, quasi: list[str], names: list[str]) -> tuple[Dataset
     return (data, None) if person is None else (data.with_columns({PERSON: person}), PERSON)
 
 
-# Run summary ----------------------------------------------------------------------------------------------------------
-# A run in a few lines for the terminal: what was verified, rows and columns, and, where asked for, risk and loss.
-#
-# Nothing of the report is loaded for it.
+# Summary of a run for the terminal ------------------------------------------------------------------------------------
+# Verdicts, numbers of rows and columns, and, where asked for, risk and loss. No module of the report is imported for
+# it.
 
 
 def run_summary(release: Release, *, lang: str = "en", figures: bool = False) -> str:
-    """What came of a run; `figures` also measures risk and loss."""
+    """Summarize a run; `figures` also measures risk and loss."""
     verified = release.verification
     # Each names its columns, also where all promises are over the same.
     named = [one if one.over else one.naming(verified.quasi) for one in verified.verdicts]
@@ -223,7 +219,7 @@ def _risk(release: Release, found: KeyFigures, quasi: list[str]) -> Iterator[tup
 
 
 def _randomized(release: Release, quasi: list[str]) -> bool:
-    """Whether the values of a quasi-identifier were drawn, disturbed or moved to other records by chance."""
+    """Return whether the values of a quasi-identifier were drawn, disturbed or moved to other records by chance."""
     touched = {
         name
         for step in release.steps
@@ -234,7 +230,7 @@ def _randomized(release: Release, quasi: list[str]) -> bool:
 
 
 def fact_lines(key: str, value: Any, lang: str) -> list[str]:
-    """One fact of a step in words; comparable ones (runners-up) one below the other. Names without words are technical."""
+    """Describe one fact of a step; comparable ones (runners-up) one below the other. Names without words are technical."""
     name = Message(f"fact.{key}").say(lang) if known(f"fact.{key}") else key.replace("_", " ")
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         return [f"     {name}:", *(f"       {_short(one)}" for one in value)]
@@ -251,13 +247,13 @@ def _short(value: Any, most: int = 160) -> str:
 
 @dataclass(frozen=True)
 class FileColumns(ColumnStore):
-    """The columns of a release that stayed in the file that was read, or where an engine keeps them."""
+    """Columns of a release that stayed in the file that was read, or where an engine keeps them."""
 
     source: Source
 
     @property
     def large(self) -> bool:
-        """Whether the file is too large to be held."""
+        """Whether the file is too large to be loaded."""
         return self.source.untouched is not None and not self.source.untouched.small
 
     def first_rows(self, names: Sequence[str], beside: Sequence[str] = ()) -> Mapping[str, pa.Array]:
@@ -281,7 +277,7 @@ def store_of(source: Source | None) -> ColumnStore:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The result of a recipe. It exists only if every promise was verified on it."""
+    """The result of a recipe. It exists only if every guarantee was verified on it."""
 
     worked: Frame  # in the order in which the steps left it; `frame` has the order of the release
     original: Dataset
@@ -319,7 +315,7 @@ class Release:
 
     @cached_property
     def recipe_text(self) -> str:
-        """The recipe as YAML; written down when first asked for, since it may hold hierarchies of many rows."""
+        """The recipe as YAML; written when first read, since it may hold hierarchies of many rows."""
         return self.recipe.to_yaml()
 
     @cached_property
@@ -357,11 +353,11 @@ class Release:
 
     @cached_property
     def report(self) -> Report:
-        """Attacks, risk, utility and evidence; made when first asked for."""
+        """Attacks, risk, utility and evidence; computed when first read."""
         return self.reported()
 
     def reported(self, progress: Progress = silent, *, files: bool = False) -> Report:
-        """`report`, with somebody who is told how far it is; with `files` those that were read are gone through meanwhile."""
+        """Make `report` with a progress display; with `files` those that were read are hashed meanwhile."""
         if "report" not in self.__dict__:
             with ThreadPoolExecutor(1) as pool:
                 if files:
@@ -371,7 +367,7 @@ class Release:
 
     @property
     def series_of_steps(self) -> SeriesRisk | None:
-        """The attacks with the earlier releases that a step knows and keeps its promise with."""
+        """Attacks with the earlier releases that a step knows and verified its guarantee with."""
         if not any(step.earlier_releases for step in self.recipe.steps):
             return None  # columns that stayed in the file are not read for it
         from oboro.recipe.evaluate import series_of_steps
@@ -379,11 +375,11 @@ class Release:
         return series_of_steps(self.recipe, self.dataset, self.given, self.original)
 
     def suppressed(self, quasi: Sequence[str]) -> int:
-        """How many records are `*` in each of these columns."""
+        """Return the number of suppressed records: `*` in each of these columns."""
         return suppressed_records(self.worked.data, quasi)
 
     def looked(self, *, figures: bool = False) -> list[Message]:
-        """What the last look before writing found; with `figures` also for whom a secret is certain that no promise covers."""
+        """Return findings of the check; with `figures` also for how many people uncovered sensitive values are disclosed."""
         if self.last_look is None:
             return []
         said = look_findings(self.last_look) + self.look_warnings(figures=figures)
@@ -400,7 +396,7 @@ class Release:
         return said
 
     def look_warnings(self, *, figures: bool = False) -> list[Message]:
-        """What the recipe accepts; with `figures` also who is unique by all but the secrets, and which are nearly known."""
+        """Return accepted findings; with `figures` also people unique by all but the sensitive values, and nearly known values."""
         if self.last_look is None:
             return []
         said = accepted_cautions(self.last_look) if self.last_look.accepted or self.last_look.unneeded else []
@@ -414,7 +410,7 @@ class Release:
 
     @cached_property
     def unique_by_all(self) -> int:
-        """How many people are unique by everything that an attacker may know, which no promise covers together.
+        """Number of people who are unique by all columns that an attacker may know, where no single guarantee covers them all.
 
         That is the quasi-identifiers with the columns that no promise covers, and columns of different promises. 0 where one
         promise covers all.
@@ -450,7 +446,7 @@ class Release:
         return {Message(f"report.file.{role}", path=name): one for name, one in found.items() if one is not None}
 
     def explain(self, lang: str = "en") -> str:
-        """What was done, step by step, what it changed, and what was verified."""
+        """Describe each step, its changes, and the verdicts."""
         lines = []
         for number, step in enumerate(self.steps, 1):
             lines.append(f"{number}. {step.name}: {say(step.plan, lang)}")
@@ -461,7 +457,7 @@ class Release:
 
     @property
     def again(self) -> str:
-        """The recipe as YAML with the levels that `k_anonymize` found: on the next delivery nothing is searched.
+        """The recipe as YAML with the levels that `k_anonymize` found, so that the next run searches nothing.
 
         Classes that are too small there are suppressed by the same rule and limit, and every promise is verified again. Whoever has
         both releases can compare them: once this one was written (`write`, or better `write_ledger`), it stands in `earlier`, and
@@ -478,7 +474,7 @@ class Release:
 
     @at_the_door
     def summary(self, *, lang: str = "en", figures: bool = False) -> str:
-        """What was released and verified, in a few lines.
+        """Summarize the release and its verdicts in a few lines.
 
         With `figures` also the risk before and after and the main losses; the report measures more, which takes longer.
         """
@@ -559,7 +555,7 @@ class Release:
 
     @at_the_door
     def write_truth(self, path: str | Path, *, force: bool = False) -> None:
-        """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.
+        """Write the original row (from 1) of each released record, for attacks on a release in another order.
 
         Whoever has it and the original knows everybody: nobody else may read the file. Only with `force` it replaces one.
         """
@@ -576,10 +572,9 @@ def _require_file(path: str | Path) -> None:
         raise UsageError(Message("error_places.no_ledger", place=as_place(path).shown))
 
 
-# Release in notebook --------------------------------------------------------------------------------------------------
-# A recipe in a notebook, as its plan in words; a release, as what was verified and the first rows.
-#
-# Columns that stayed in the file are not read.
+# Notebook views of a recipe and a release -----------------------------------------------------------------------------
+# A recipe is shown as its plan in words; a release as its verdicts and its first rows. Columns that stayed in the
+# file are not read.
 
 
 ROWS, COLUMNS = 5, 20  # shown at most
@@ -588,12 +583,12 @@ PRE = '<pre style="white-space: pre-wrap">'  # long sentences do not run out of 
 
 
 def recipe_in_notebook(recipe: Recipe) -> str:
-    """What each step will do, as HTML."""
+    """Return the plan of a recipe as HTML."""
     return f"{PRE}{escape(recipe.explain(system_language()))}</pre>"
 
 
 def release_in_notebook(release: Release) -> str:
-    """The summary, and the first rows of the released table, as HTML."""
+    """Return the summary and the first rows of the released table as HTML."""
     return f"{PRE}{escape(release.summary(lang=system_language()))}</pre>{_first_rows(release.frame.data)}"
 
 

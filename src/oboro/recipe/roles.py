@@ -1,4 +1,4 @@
-"""The roles of a table's columns: each by itself first, then by whom those that nobody named single out together."""
+"""Guess the roles of a table's columns: from each column alone, then from the people whom columns single out together."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from oboro.text import Message
 __all__ = ["ColumnGuess", "FirstLook", "Roles", "first_look", "guess_roles", "kept_as_they_are"]
 
 
-# Column guess ---------------------------------------------------------------------------------------------------------
-# One column's guess: its role, why, and the figures that stand beside it.
+# Guess of one column --------------------------------------------------------------------------------------------------
+# Its role, the reasons, and its figures.
 
 
 @dataclass(frozen=True)
 class ColumnGuess:
-    """What a column probably is to the people in the table, why, and how far it tells them apart."""
+    """Probable role of a column, the reasons, and how far the column distinguishes people."""
 
     name: str
     role: Role
@@ -86,18 +86,18 @@ class ColumnGuess:
         return ColumnGuess(name, role, reasons, column.kind, missing, exposure, meant=_meant(column))
 
     def become(self, role: Role, *reasons: Message) -> ColumnGuess:
-        """Another role, and why; what spoke for it before stays."""
+        """Change the role and give the reason; earlier reasons stay."""
         return replace(self, role=role, reasons=(*self.reasons, *reasons))
 
     @property
     def attribute(self) -> Attribute:
-        """What a recipe says of the column."""
+        """Entry of the column in a recipe."""
         spelled = self.role is Role.SENSITIVE and any(one.id == "role.folded" for one in self.reasons)
         return Attribute(role=self.role, hierarchy=self.hierarchy, fold=FOLDS if spelled else ())
 
     @property
     def figures(self) -> Message:
-        """How many values it has, and whom it singles out, in one line."""
+        """Number of values and of people whom the column singles out, in one line."""
         exposed = self.exposure
         alone = Message("role.figures.alone", people=exposed.unique) if exposed.unique else None
         more = self.contribution
@@ -112,7 +112,7 @@ class ColumnGuess:
 
     @property
     def comment(self) -> Message:
-        """The figures and the reasons, as they stand beside the column in a starter recipe."""
+        """Figures and reasons, as a comment beside the column in a starter recipe."""
         return Message("role.comment", figures=self.figures, reasons=list(self.reasons))
 
     def as_dict(self) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def _meant(column: Column) -> int | None:
     return int(meant) if meant < len(values) else None
 
 
-# First look -----------------------------------------------------------------------------------------------------------
-# A column by itself: what its name and its values say it is, before anybody asks what it does beside the others.
+# First guess from the name and the values of a column -----------------------------------------------------------------
+# Each column by itself, before it is combined with others.
 
 
 FirstLook = tuple[Role, Message]
@@ -161,7 +161,7 @@ NOT_NAMED = {"age", "birth", "biometric", "photo"}
 
 
 def first_look(name: str, column: Column, findings: Sequence[Finding]) -> FirstLook | None:
-    """The role of a column by its values and its name, with the reason; None where neither says anything.
+    """Guess the role of a column by its values and its name, with the reason; None where neither shows one.
 
     >>> first_look("note", Column.of([f"case {i}: has asked us for a new letter" for i in range(30)]), [])[0]
     <Role.IDENTIFIER: 'identifier'>
@@ -260,19 +260,19 @@ def _written(column: Column) -> FirstLook | None:
     return None
 
 
-# Kept as they are -----------------------------------------------------------------------------------------------------
-# Which columns can be released as they are: together they must not single anybody out.
+# Columns that can be released unchanged -------------------------------------------------------------------------------
+# Together they must not single out a person.
 #
-# Columns are added one by one, those that tell records apart least first, as long as every combination of their values
-# belongs to two people or more. What is left cannot be added: each of them, together with those before it, would single
-# somebody out. Fewer columns never single out more, so what holds for all of them together holds for each and for any
-# two.
+# Columns are added one by one, those that distinguish the fewest records first, as long as every combination of their
+# values belongs to two people or more. Each column that is left would, together with those added before it, single
+# out a person. Fewer columns never single out more people, so the result for all of them together applies to each one
+# and to any two.
 
 
 def kept_as_they_are(
     data: Dataset, exposures: Mapping[str, Exposure], person: str | None = None
 ) -> tuple[list[str], dict[str, int]]:
-    """The columns that can be kept, and for each of the others how many people it would single out beside these.
+    """Return the columns that can be kept, and for each of the others how many people it would single out beside these.
 
     Of the largest such sets it is not always the largest, but nothing can be added to it. O(rows · columns).
     """
@@ -300,13 +300,13 @@ def _as_column(classes: Groups) -> Column:
 
 
 def _alone(classes: Groups, data: Dataset, person: str | None) -> int:
-    """How many people stand in a class of their own."""
+    """Count the people who are in a class of their own."""
     if person is not None:
         return alone_in_class(classes, data[person])
     return int(np.count_nonzero(classes.sizes == 1))
 
 
-# Guess roles ----------------------------------------------------------------------------------------------------------
+# Guess the roles of all columns ---------------------------------------------------------------------------------------
 
 
 NUMBERS = (Kind.INTEGER, Kind.NUMBER)
@@ -315,29 +315,29 @@ ENOUGH_FOR_MEANS = 20  # records with a value
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column probably is, and whether people have several rows."""
+    """Probable role of each column, and whether people have several rows."""
 
     columns: Mapping[str, ColumnGuess]
     people: RepeatedPeople | None = None
 
     @property
     def person(self) -> str | None:
-        """The column that says whose rows these are, if every row has somebody."""
+        """Column that identifies the person of each row, if every row has one."""
         return self.people.column if self.people is not None and not self.people.missing else None
 
     @property
     def exact_secrets(self) -> list[str]:
-        """The sensitive numbers that single somebody out by their exact value."""
+        """Sensitive numbers that single a person out by their exact value."""
         found = [self.columns[name] for name in self.named(Role.SENSITIVE)]
         return [one.name for one in found if one.exposure.unique and one.kind in NUMBERS]
 
     def named(self, role: Role) -> list[str]:
-        """The columns of one role, in the order of the table."""
+        """Return the columns of one role, in the order of the table."""
         return [name for name, one in self.columns.items() if one.role is role]
 
 
 def guess_roles(data: Dataset, *, figures: bool = True, findings: Sequence[Finding] | None = None) -> Roles:
-    """What each column of a table probably is. No column, and no two or more of them, that single somebody out are `other`.
+    """Guess the role of each column. Columns that become `other` single out no person, alone or together.
 
     Cost: O(rows · columns) for the roles. With `figures` also what each does with one and two others, and a hierarchy for it; these
     figures are left out where they cost much more. `findings` are what `scan` found, if it was asked already.
@@ -385,7 +385,7 @@ def _secrets(found: dict[str, ColumnGuess], person: str | None) -> dict[str, Col
 
 
 def _protected(data: Dataset, found: dict[str, ColumnGuess], person: str | None) -> dict[str, ColumnGuess]:
-    """What would single somebody out if it were released as it is becomes a quasi-identifier, with the reason."""
+    """Make columns that would single a person out if released unchanged quasi-identifiers, with the reason."""
     open_ = [name for name, one in found.items() if one.role is Role.OTHER]
     safe, singled = kept_as_they_are(data, {name: found[name].exposure for name in open_}, person)
     for name in open_:

@@ -1,4 +1,4 @@
-"""A recipe on a table: read it, do every step, verify every promise on the result."""
+"""Run a recipe on a table: read it, apply every step, and verify every guarantee on the result."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ def run(
 
 
 def _charged(recipe: Recipe) -> Message | None:
-    """What is left of the budget of these people, once this release has taken its part; None where nobody keeps account."""
+    """Return the rest of these people's budget after this release has spent its part; None without a ledger."""
     from oboro.recipe.ledger import charge  # most jobs have no budget
 
     return charge(recipe)
 
 
 def before_step(recipe: Recipe, data: Dataset, number: int, say: Progress = silent) -> Work:
-    """What a recipe gives to one of its steps: a table as the steps before it leave it. Nothing is released by that."""
+    """Return the input of one step: the table after all earlier steps. Nothing is released by that."""
     found, given = admitted(recipe, data)
     _check_person(recipe)
     table = _Table(found, given, whose=person_of_rows(data, recipe.person, fold=given.fold(recipe.person)))
@@ -180,13 +180,13 @@ class _Table:
 
     @property
     def person(self) -> Column | None:
-        """Whose each row is now, whether the column is still there or not."""
+        """Return the person of each current row, even if the person column was dropped."""
         if self.whose is None or self.data.origin is None:
             return self.whose
         return Column(self.whose.values, self.whose.codes[self.data.origin])
 
     def take(self, step: Technique, seed: np.random.SeedSequence, say: Progress) -> None:
-        """Do one step."""
+        """Apply one step."""
         started = time.perf_counter()
         before, schema = self.data, self.schema
         work = Work(before, schema, np.random.default_rng(seed), self.person, read_data, say)
@@ -216,7 +216,7 @@ def _order_coming(recipe: Recipe, table: _Table, seed: np.random.SeedSequence) -
     return coming
 
 
-# The table as it comes ------------------------------------------------------------------------------------------------
+# Reading the input table ----------------------------------------------------------------------------------------------
 
 Coming = dict[str, "Future[Hierarchy | None]"]
 
@@ -269,7 +269,7 @@ def _hierarchies_coming(recipe: Recipe) -> Coming:
 
 
 def admitted(recipe: Recipe, data: Dataset, *, unread: bool = False) -> tuple[Dataset, Schema]:
-    """The table with the columns that the recipe knows, and its schema. `unread`: nobody knows yet how many rows it has."""
+    """Return the table with the columns that the recipe knows, and its schema. `unread`: its number of rows is not known yet."""
     attributes, header = recipe.columns, list(data) if unread else data
     if not attributes.keys() <= data.columns.keys():
         unknown = [name for name in attributes if name not in data]
@@ -288,7 +288,7 @@ def admitted(recipe: Recipe, data: Dataset, *, unread: bool = False) -> tuple[Da
 
 
 def check_names(recipe: Recipe, names: Sequence[str]) -> None:
-    """Before any row is read: raise where a recipe cannot be done to a table with these columns."""
+    """Raise, before any row is read, where a recipe does not fit a table with these columns."""
     _, given = admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0), unread=True)
     if recipe.accept:
         from oboro.disclosure.accept import check_accept
@@ -297,11 +297,11 @@ def check_names(recipe: Recipe, names: Sequence[str]) -> None:
     _check_steps(recipe, given)
 
 
-# Checks before any work -----------------------------------------------------------------------------------------------
+# Checks before the run ------------------------------------------------------------------------------------------------
 
 
 def _check_steps(recipe: Recipe, schema: Schema) -> None:
-    """Every step keeps its promise for people, and after the steps before it; every identifier is dropped or pseudonymized."""
+    """Check each guarantee for people and against earlier steps, and that every identifier is dropped or pseudonymized."""
     _check_person(recipe)
     open_ = dict.fromkeys(schema.named(Role.IDENTIFIER)).keys() - recipe.identities_removed
     if open_:

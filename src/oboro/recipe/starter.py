@@ -1,4 +1,4 @@
-"""A starter recipe from a table: guessed roles with reasons and figures, proposed hierarchies, and steps that run as they are."""
+"""Starter recipe for a table: guessed roles with reasons and figures, proposed hierarchies, and steps ready to run."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ __all__ = [
 ]
 
 
-# Column hierarchy -----------------------------------------------------------------------------------------------------
-# One column's hierarchy, built, checked and counted level by level, before it goes into a recipe.
+# Hierarchy of one column ----------------------------------------------------------------------------------------------
+# Built, checked and counted level by level, before it goes into a recipe.
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ColumnHierarchy:
 
     @property
     def levels(self) -> list[LevelPreview]:
-        """How many labels each level has, how many rows a label has, and the most frequent labels."""
+        """Labels and rows of each level, and the most frequent labels."""
         return previews(self.hierarchy, self.column)
 
     @property
@@ -87,7 +87,7 @@ class ColumnHierarchy:
         return f"{self.hierarchy.name}: {flow.strip()}"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write it as a file that a recipe can name: `value;level 1;level 2;…`. Only with `force` it replaces a file."""
+        """Write the hierarchy as a file that a recipe can name: `value;level 1;level 2;…`. Only with `force` it replaces a file."""
         check_free(path, force)
         with atomic(path) as file:
             file.write(self.hierarchy.to_csv().encode())
@@ -117,7 +117,7 @@ def column_hierarchy(
 
 @at_the_door
 def propose_hierarchy(values: Any, column: str | None = None) -> HierarchySpec:
-    """A hierarchy that suits a column: of a frame or file-like table (`column` names it), or of plain values.
+    """Propose a hierarchy for a column: of a frame or file-like table (`column` names it), or for plain values.
 
     Where nothing lies between the value and `*`, the hierarchy is empty. The name of a column matters: numbers called zip or
     code are masked, not put into intervals.
@@ -136,7 +136,7 @@ def propose_hierarchy(values: Any, column: str | None = None) -> HierarchySpec:
 
 @dataclass(frozen=True)
 class LevelPreview:
-    """What a level does to a column: how many labels, how many rows they hold, and the most frequent ones."""
+    """Effect of a level on a column: number of labels, of rows in them, and the most frequent labels."""
 
     level: int
     labels: int
@@ -147,7 +147,7 @@ class LevelPreview:
 
 
 def previews(hierarchy: Hierarchy, column: Column, examples: int = 5) -> list[LevelPreview]:
-    """What each level does to the rows of the column, with the most frequent labels as examples."""
+    """Return the effect of each level on the rows of the column, with the most frequent labels as examples."""
     fits = hierarchy.levels[0].labels.equals(column.values)
     levels = (hierarchy if fits else hierarchy.bind(column)).levels
     return [_preview(number, level, column.counts, examples) for number, level in enumerate(levels)]
@@ -168,8 +168,8 @@ def _preview(number: int, level: Level, counts: np.ndarray, examples: int) -> Le
     )
 
 
-# Sample files ---------------------------------------------------------------------------------------------------------
-# Made-up tables as files, each with its hierarchies and a ready recipe; and a first run on one of them.
+# Example files --------------------------------------------------------------------------------------------------------
+# Example data as files, each with its hierarchies and a ready recipe; and a first run on one of them.
 
 
 Rows = Iterable[Sequence[str]]
@@ -177,7 +177,7 @@ Rows = Iterable[Sequence[str]]
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What `demonstrate` did: the folder with its files, the made-up table, what was released, and how long it took."""
+    """Result of `demonstrate`: the folder with its files, the example data, the release, and the time it took."""
 
     folder: Path
     original: Dataset
@@ -217,7 +217,7 @@ def write_sample(
     force: bool = False,
     lang: str = "en",
 ) -> Path:
-    """A made-up table (`people` or `purchases`) with its hierarchies and a ready recipe beside it; where the recipe is.
+    """Write example data (`people` or `purchases`) with its hierarchies and a ready recipe; return the recipe's path.
 
     Only purchases have as many `columns` as asked for. Only with `force` it replaces files that are there. What stands beside
     standard output has the kind's name.
@@ -254,8 +254,8 @@ def _write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
-# Starter steps --------------------------------------------------------------------------------------------------------
-# The steps of a starter recipe: what is done with the roles that were guessed, so that the release is safe as it is.
+# Steps of a starter recipe --------------------------------------------------------------------------------------------
+# Steps that follow from the guessed roles, so that the release meets its guarantee without further edits.
 
 
 ROOM = 2  # times k people for each combination of labels: then one level for all keeps much, with the same labels everywhere
@@ -265,7 +265,7 @@ MOST_ALIKE = 0.9  # a secret that more people share can hardly be made diverse
 
 @dataclass(frozen=True)
 class StarterStep:
-    """One step as a recipe writes it, and what is said above it."""
+    """One step as a recipe writes it, and the comment above it."""
 
     step: str
     parameters: dict[str, Any]
@@ -273,12 +273,12 @@ class StarterStep:
 
     @property
     def content(self) -> dict[str, Any]:
-        """As in a recipe."""
+        """The step as in a recipe."""
         return {self.step: self.parameters}
 
 
 def smallest_class(people: int) -> int:
-    """k by the size of the table: 5, in small tables a tenth of the people, and never fewer than 2.
+    """Return k for a table of this size: 5, in small tables a tenth of the people, and never fewer than 2.
 
     >>> [smallest_class(people) for people in (10, 30, 50_000)]
     [2, 3, 5]
@@ -287,7 +287,7 @@ def smallest_class(people: int) -> int:
 
 
 def starter_steps(roles: Roles, data: Dataset, people: int) -> list[StarterStep]:
-    """What is done, in order; k by the number of people."""
+    """Return the steps of a starter recipe, in order; k by the number of people."""
     k = smallest_class(people)
     steps = []
     if identifiers := roles.named(Role.IDENTIFIER):
@@ -341,7 +341,7 @@ def _can_be_diverse(data: Dataset, name: str, person: str | None) -> bool:
     return bool(len(counts) > 1 and counts.max() <= MOST_ALIKE * everybody)
 
 
-# Starter --------------------------------------------------------------------------------------------------------------
+# Starter recipe -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -417,7 +417,7 @@ class Starter:
 
 @at_the_door
 def init(source: Any, *, reading: Mapping[str, Any] | None = None) -> Starter:
-    """A starter recipe for a pandas, polars or pyarrow frame, or a file (`reading` says how it is read).
+    """Propose a starter recipe for a pandas, polars or pyarrow frame, or a file (`reading` says how it is read).
 
     Every column is judged by its name, its values and whom it singles out, alone and with others. Run as it is, the recipe releases
     no record that the columns of the role `other` single out; every role is still a guess that somebody has to read.

@@ -1,4 +1,4 @@
-"""A recipe on a stream: record by record in Python, or from one place to another until the input ends."""
+"""Recipe on a stream: record by record in Python, or from a data source to a data sink until the input ends."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ __all__ = [
 ]
 
 
-# Stream plan ----------------------------------------------------------------------------------------------------------
-# What a recipe means for a stream: its goal, its fields, its pseudonyms, and what a stream cannot keep.
+# From a recipe to a stream anonymizer ---------------------------------------------------------------------------------
+# The goal, the fields and the pseudonyms of a stream, and the errors for parts of a recipe that a stream cannot do.
 
 
 UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "minimal", "time_limit", "optimum"}
@@ -61,7 +61,7 @@ UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "min
 
 @dataclass(frozen=True, kw_only=True)
 class StreamOptions:
-    """What a recipe does not say about a stream. What is left out (None) is as `DelayFree` or `Window` have it."""
+    """Options of a stream that a recipe does not have. For None the default of `DelayFree` or `Window` applies."""
 
     mode: Literal["swap", "count", "paper", "sequential", "fixed", "window"] = "swap"
     person: str | None = None
@@ -89,17 +89,17 @@ class StreamOptions:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Those that are not left out."""
+        """Options that are not None."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
     def of(self, recipe: Recipe) -> Self:
-        """The same with the recipe's person, where no other is named."""
+        """Fill in the recipe's person, where no other is named."""
         return self if self.person is not None else replace(self, person=recipe.person)
 
 
 def anonymizer(recipe: Recipe, options: StreamOptions) -> DelayFree | Window:
-    """The attributes, the one `k_anonymize` (k and l-diversity) and the columns to drop, as an anonymizer.
+    """Build the anonymizer for the attributes, the one `k_anonymize` (k and l-diversity) and the columns to drop.
 
     It releases what the recipe pseudonymizes as it comes: `pseudonyms` says by what it is replaced before.
     """
@@ -153,7 +153,7 @@ def _dropped(recipe: Recipe) -> list[str]:
 
 
 def _require_released(recipe: Recipe, person: str | None, dropped: list[str]) -> None:
-    """Raise where the stream would release what it must not: an identifier, or fields that nobody named."""
+    """Raise where the stream would release an identifier, or fields that are not named."""
     renamed = _renamed(recipe)
     known = (*dropped, *renamed, person)
     leaking = [name for name in recipe.schema_given.named(Role.IDENTIFIER) if name not in known]
@@ -165,11 +165,11 @@ def _require_released(recipe: Recipe, person: str | None, dropped: list[str]) ->
         raise RecipeError(Message("error_recipe.stream_unnamed"))
 
 
-# The promise ----------------------------------------------------------------------------------------------------------
+# Guarantee of a stream ------------------------------------------------------------------------------------------------
 
 
 def goal(recipe: Recipe) -> KAnonymize:
-    """The one step that says what is promised; steps that a stream cannot do are an error that says why."""
+    """Return the one step with the guarantee; raise for steps that a stream cannot do, with the reason."""
     possible = [name for name, technique in TECHNIQUES.items() if technique.not_in_stream is None]
     wrong = [
         Message("error_recipe.not_in_stream_step", step=step.step, why=step.not_in_stream)
@@ -185,7 +185,7 @@ def goal(recipe: Recipe) -> KAnonymize:
 
 
 def diversity(asked: KAnonymize) -> dict[str, int]:
-    """The l-diversity of a step, as far as a stream can keep it; what it cannot keep is an error, not ignored."""
+    """Return the l-diversity of a step, as far as a stream can keep it; raise for what it cannot keep."""
     more = [name for name in sorted(asked.model_fields_set - UNDERSTOOD) if getattr(asked, name)]
     if more:
         raise RecipeError(Message("error_recipe.stream_keeps", more=more))
@@ -198,11 +198,11 @@ def diversity(asked: KAnonymize) -> dict[str, int]:
     return {name: least for name, least in found.items() if least > 1}
 
 
-# In words ----------------------------------------------------------------------------------------------------------------------
+# Plan in words --------------------------------------------------------------------------------------------------------
 
 
 def plan_of_stream(recipe: Recipe, options: StreamOptions) -> Message:
-    """What `--explain` says of a stream: what is promised, and what an attacker may still tell."""
+    """Describe a stream for `--explain`: its guarantee, and what an attacker may still learn."""
     asked, options, made = goal(recipe), options.of(recipe), anonymizer(recipe, options)
     made.close()
     said = [*_promised(asked, options, recipe.schema_given.quasi), *_not_promised(options)]
@@ -212,7 +212,7 @@ def plan_of_stream(recipe: Recipe, options: StreamOptions) -> Message:
 
 
 def cautions_of_stream(recipe: Recipe, options: StreamOptions) -> list[Message]:
-    """What the names of fields give away before any record came: a table's values are looked at, a stream's are not."""
+    """Return the cautions that follow from the names of fields: before the first record, no values can be inspected."""
     said, names = [], list(recipe.attributes)
     people = [name for name in names if names_one_person(name) and not recipe.because("rows_of", name)]
     if people and options.of(recipe).person is None:
@@ -245,7 +245,7 @@ def _not_promised(options: StreamOptions) -> list[Message]:
 
 
 def pseudonyms(recipe: Recipe) -> dict[str, Callable[[Any], Any]]:
-    """The fields that a recipe pseudonymizes, each with what takes a value to its pseudonym, the same as in a table."""
+    """Return for each pseudonymized field the function from a value to its pseudonym, the same as in a table."""
     return {name: _pseudonym(recipe, name, step) for name, step in _renamed(recipe).items()}
 
 
@@ -273,7 +273,7 @@ def _renamed(recipe: Recipe) -> dict[str, Pseudonymize]:
     return found
 
 
-# Stream ---------------------------------------------------------------------------------------------------------------
+# Anonymizer of records ------------------------------------------------------------------------------------------------
 
 
 class RecipeStream(Closing):
@@ -341,11 +341,11 @@ class RecipeStream(Closing):
         )
 
     def flush(self, *, now: float | None = None) -> list[dict[str, Any]]:
-        """Release all that wait, with the promise kept: no more records will come for now."""
+        """Release all waiting records with the guarantee satisfied: no more records will come for now."""
         return self._anonymizer.flush(now)
 
     def withheld(self) -> list[dict[str, Any]]:
-        """Records that waited and can never be released with the promise kept, since this was last asked."""
+        """Return the records withheld since the last call: they can never be released with the guarantee satisfied."""
         return self._anonymizer.withheld()
 
     def save(self, path: str | Path) -> None:
@@ -378,7 +378,7 @@ def run_stream(
     watch: Callable[[dict[str, Any]], None] | None = None,
     **told: Any,
 ) -> dict[str, Any]:
-    """Anonymize what comes from `source` and write it to `target` until the input ends or somebody asks to stop; its metrics.
+    """Anonymize records from `source` to `target` until the input ends or a stop is requested; return the metrics.
 
     `StreamPlan` has what can be told. `source` and `target` are `-` (standard input and output), a file, `tcp://HOST:PORT`,
     `unix:///PATH` or `tcp-listen://…`. `encoding` is that of the input (UTF-8 if not given); the output is UTF-8. A `state` folder
@@ -399,8 +399,8 @@ def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
         raise UsageError(Message("error_recipe.one_of", name=name, allowed=list(allowed), value=value))
 
 
-# Stream promise -------------------------------------------------------------------------------------------------------
-# What a stream promised, verified on what went in and what came out.
+# Verification of a stream ---------------------------------------------------------------------------------------------
+# The guarantee is verified on the original records and the released ones.
 
 
 MOST = 1_000_000  # records: they are compared as Python's, some microseconds each
@@ -409,7 +409,7 @@ MOST = 1_000_000  # records: they are compared as Python's, some microseconds ea
 def verified(
     recipe: Recipe | None, original: Dataset, released: Dataset, moments: Sequence[Mapping[str, Any]]
 ) -> Verification | None:
-    """The recipe's k-anonymity and l-diversity as a stream keeps them.
+    """Verify the recipe's k-anonymity and l-diversity as a stream keeps them.
 
     None where it cannot be said: there is no recipe, it is not a stream's, records are too many, or they do not correspond.
     """
@@ -463,7 +463,7 @@ def verify_records(
     sensitive: str | None = None,
     l: int | None = None,  # noqa: E741  (the literature's letter)
 ) -> Verification:
-    """Whether a stream without delay kept its promise, from what went in and what came out, in order.
+    """Verify the guarantee of a stream without delay, from its original and released records, in order.
 
     What is not said is the recipe's: its person, quasi-identifiers, `k`, `l_diversity` and hierarchies.
     """
@@ -515,7 +515,7 @@ def _line(column: Column, name: str) -> np.ndarray:
 
 
 def part_of(original: Dataset, text: str) -> Dataset:
-    """The records that belong to one part of a stream, by `FIELDS:COUNT:NUMBER`."""
+    """Return the records that belong to one part of a stream, by `FIELDS:COUNT:NUMBER`."""
     fields, _, rest = text.rpartition(":")[0].rpartition(":")
     by, count, serve = tuple(fields.split(",")), rest, text.rpartition(":")[2]
     if not (fields and count.isdigit() and serve.isdigit() and int(serve) < int(count)):
@@ -533,7 +533,7 @@ def _records(data: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def stream_metrics(path: Path) -> list[dict[str, Any]]:
-    """The metrics that `oboro stream --json` printed, one JSON object a line, in the order of time."""
+    """Read the metrics that `oboro stream --json` printed, one JSON object a line, in the order of time."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""A recipe as text: YAML in which nothing may be said twice, and what is wrong with it in plain lines."""
+"""Text of recipes: strict YAML without duplicate keys, its errors in plain lines, and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text_of(path: Path, unreadable: str = "error_recipe.unreadable") -> str:
 
 
 def content_of(text: str, name: str) -> dict[str, Any]:
-    """What the text says, not yet checked; `name` is for messages."""
+    """Parse the text, not yet checked; `name` is for messages."""
     if not isinstance(text, str):
         raise RecipeError(Message("error_recipe.not_text", kind=type(text).__name__))
     try:
@@ -62,7 +62,7 @@ def content_of(text: str, name: str) -> dict[str, Any]:
 
 
 class _Refused(yaml.YAMLError):
-    """What YAML allows and a recipe does not, and where it stands."""
+    """YAML that a recipe does not allow, and its position."""
 
     def __init__(self, problem: Message, mark: yaml.Mark | None = None) -> None:
         super().__init__()
@@ -109,14 +109,14 @@ MANY_ROWS = 5_000  # of hierarchies that stand in a recipe itself
 
 
 def yaml_text(content: Mapping[str, Any], rows: int) -> str:
-    """A recipe as YAML. With many rows by libyaml, if there is one: a fifth of the time, other folds in some long lines."""
+    """Write a recipe as YAML. With many rows by libyaml, if there is one: a fifth of the time, other folds in some long lines."""
     dumper = yaml.SafeDumper if rows < MANY_ROWS else getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text = str(yaml.dump(content, Dumper=dumper, allow_unicode=True, sort_keys=False, width=120))
     return text if is_printable_yaml(text) else str(yaml.dump(content, Dumper=dumper, sort_keys=False, width=120))
 
 
-# Json schema ----------------------------------------------------------------------------------------------------------
-# The JSON Schema of recipes, for editors that check and complete YAML.
+# JSON Schema of recipes -----------------------------------------------------------------------------------------------
+# For editors that check and complete YAML.
 
 
 def _shape() -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _shape() -> dict[str, Any]:
 
 
 def json_schema() -> dict[str, Any]:
-    """A recipe, with every step and its parameters."""
+    """Return the JSON Schema of a recipe, with every step and its parameters."""
     definitions: dict[str, Any] = {}
     steps = [_step(name, definitions) for name in TECHNIQUES]
     names = {"type": "string", "enum": list(TECHNIQUES), "description": "a step without parameters"}

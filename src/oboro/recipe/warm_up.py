@@ -1,7 +1,7 @@
-"""Compile ahead of time what jobs use: for the image of a container, or before the first job of the day.
+"""Warm-up: compile kernels ahead of time, for the image of a container or before the first job of the day.
 
-Each job here is a small one of its kind, run to its end in a folder for temporary files. What it needed is then
-compiled, and found again by every later job of that kind, whoever runs it, as long as the place can be read
+Each job here is a small one of its kind, run to its end in a folder for temporary files. The kernels that it needed are
+then compiled, and every later job of that kind loads them, by any user who can read the folder of compiled kernels
 (`oboro.kernels.jit`).
 """
 
@@ -50,7 +50,7 @@ ROLES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What was done: where compiled kernels are, how many were there before and after, and the seconds of each kind of job."""
+    """Result of a warm-up: folder of compiled kernels, their number before and after, and the seconds of each kind of job."""
 
     place: Path
     lasting: bool
@@ -77,7 +77,7 @@ def _count() -> int:
     return sum(1 for _ in cache_place().compiled())
 
 
-# Jobs -----------------------------------------------------------------------------------------------------------------
+# Jobs that compile kernels --------------------------------------------------------------------------------------------
 
 
 def _files(folder: Path) -> None:
@@ -154,7 +154,7 @@ JOBS: dict[str, Callable[[Path], None]] = {
 }
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
+# Tables of the jobs ---------------------------------------------------------------------------------------------------
 
 
 def _tables() -> Iterator[Dataset]:

@@ -1,8 +1,8 @@
-"""A made-up table of people: names, birth dates, Japanese addresses, jobs, purchases and a diagnosis.
+"""Example data about people: names, birth dates, Japanese addresses, jobs, purchases and a diagnosis.
 
-For first steps, examples and tests. Columns hang together as they do in life (students are young, income follows job
-and age, diagnoses follow age, postal codes follow addresses), and about one value in a hundred is missing. No row
-speaks of a real person.
+For first steps, examples and tests. Columns depend on each other as they do in life (students are young, income follows
+job and age, diagnoses follow age, postal codes follow addresses), and about one value in a hundred is missing. No record
+is about a real person.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ __all__ = [
 ]
 
 
-# Japan names ----------------------------------------------------------------------------------------------------------
-# Names and places for made-up tables: common Japanese names, the 47 prefectures with some of their cities, town names.
-#
-# Only the lists are real; no row made from them speaks of a person.
+# Japanese names and places --------------------------------------------------------------------------------------------
+# Common Japanese names, the 47 prefectures with some of their cities, and town names. Only the lists are real; no
+# record made from them is about a real person.
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ MALE_NAMES = _words("""
 """)
 
 
-# People table ---------------------------------------------------------------------------------------------------------
+# Table of people ------------------------------------------------------------------------------------------------------
 
 
 Rows = list[tuple[str, ...]]
@@ -231,7 +230,7 @@ ILL_AT_80 = np.array([26, 12, 3, 3, 12, 4, 10, 8.0])
 
 
 def people(rows: int = 10_000, seed: int = 0) -> Dataset:
-    """A made-up table of people; the same seed makes the same table. 100,000 rows take well under a second.
+    """Generate example data of people; the same seed makes the same table. 100,000 rows take well under a second.
 
     >>> people(3, seed=1).to_arrow().column_names[:6]
     ['customer_id', 'name', 'phone', 'birthdate', 'sex', 'postal_code']
@@ -402,7 +401,7 @@ def _diagnoses(rng: np.random.Generator, age: np.ndarray) -> Column:
 
 
 def people_hierarchies() -> dict[str, Rows]:
-    """The hierarchies of `people`, row by row: a value, then what it becomes at each level.
+    """Return the hierarchies of `people`, row by row: a value, then its generalized value at each level.
 
     >>> people_hierarchies()["job"][7]
     ('nurse', 'health', 'in work', '*')
@@ -413,7 +412,7 @@ def people_hierarchies() -> dict[str, Rows]:
 
 
 def hierarchy_csv(rows: Iterable[Sequence[str]]) -> str:
-    """Hierarchy rows as the text of a CSV file: `value;level 1;level 2;…`, without a header.
+    """Write hierarchy rows as the text of a CSV file: `value;level 1;level 2;…`, without a header.
 
     >>> print(hierarchy_csv([("nurse", "health", "*")]), end="")
     nurse;health;*
@@ -424,7 +423,7 @@ def hierarchy_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def people_recipe(folder: str = "hierarchies", lang: str = "en") -> str:
-    """A recipe for `people` with comments in a language; `folder` is where it finds the hierarchies `address.csv` and `job.csv`."""
+    """Return a recipe for `people` with comments in a language; `folder` has the hierarchies `address.csv` and `job.csv`."""
     return commented(PEOPLE_RECIPE.replace("FOLDER", folder), "people", lang)
 
 

@@ -1,6 +1,6 @@
-"""Made-up purchase histories of any size: the workload of the large-scale library paper (its figure 7 and table 3).
+"""Example data of purchase histories of any size: the workload of the large-scale library paper (its figure 7 and table 3).
 
-Four quasi-identifiers (job, sex, address, birth date), a name, then a purchase of five columns again and again. With
+Four quasi-identifiers (job, sex, address, birth date), a name, then repeated purchases of five columns each. With
 100 columns that is the paper's table: 5 + 19 · 5. Blocks are made one at a time, each from its own random numbers, so
 100 million rows need the memory of one block.
 """
@@ -34,7 +34,7 @@ PURCHASE = ("store", "purchased_at", "category", "amount", "points")
 
 
 def purchases(rows: int, seed: int = 0, columns: int = 100) -> Iterator[pa.Table]:
-    """Tables of at most `BLOCK` rows that together are the history; the same seed makes the same rows.
+    """Generate the history as tables of at most `BLOCK` rows; the same seed makes the same rows.
 
     Up to `WIDE` columns, a table with fewer columns has the same first ones.
 
@@ -143,7 +143,7 @@ def _address_rows() -> Rows:
 
 
 def purchases_hierarchies() -> dict[str, Rows]:
-    """The paper's hierarchies of job (24 codes, 4 groups, 2 groups) and address (4 levels); 500,000 addresses.
+    """Return the paper's hierarchies of job (24 codes, 4 groups, 2 groups) and address (4 levels); 500,000 addresses.
 
     >>> purchases_hierarchies()["job"][6]
     ('7', '7-12', '1-12')
@@ -158,7 +158,7 @@ def _span(job: int, width: int) -> str:
 
 
 def purchases_recipe(folder: str = "hierarchies", columns: int = 100, lang: str = "en") -> str:
-    """The paper's task as a recipe: k = 3, a tenth may be suppressed; the lattice has 3 · 2 · 4 · 3 = 72 nodes."""
+    """Return the paper's task as a recipe: k = 3, a tenth may be suppressed; the lattice has 3 · 2 · 4 · 3 = 72 nodes."""
     named = columns > len(QUASI)
     text = PURCHASES_RECIPE.replace("FOLDER", folder)
     purchases = list(islice(_column_names(), columns))[len(QUASI) + 1 :]

@@ -1,7 +1,7 @@
-"""A recipe from a project of the ARX tool (`.deid`): roles, hierarchies, models, suppression, loss and weights.
+"""Import of a project of the ARX tool (`.deid`) as a recipe: roles, hierarchies, models, suppression, loss and weights.
 
-Such a file is a zip with XML and CSV; its Java objects are never read. What has no counterpart here is said, never left out in
-silence.
+Such a file is a zip with XML and CSV; its Java objects are never read. Settings without a counterpart here are
+reported, never dropped silently.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from oboro.text.language import os_reason
 __all__ = ["TakenOver", "file_of", "from_arx"]
 
 
-# Taken over -----------------------------------------------------------------------------------------------------------
-# A recipe that was taken over from another tool, with its hierarchy files and what could not be taken over.
+# Imported recipe ------------------------------------------------------------------------------------------------------
+# A recipe from another tool, with its hierarchy files and the settings that have no counterpart here.
 
 
 @dataclass(frozen=True)
 class TakenOver:
-    """What another tool's files say, as a recipe with its hierarchy files, and what could not be taken over."""
+    """Recipe from another tool's files with its hierarchy files, and the settings that have no counterpart here."""
 
     recipe: Recipe
     plain: dict[str, Any]
@@ -44,12 +44,12 @@ class TakenOver:
     notes: tuple[Message, ...] = ()
 
     def to_yaml(self, lang: str = "en") -> str:
-        """The recipe, with what could not be taken over as comments."""
+        """Return the recipe, with the settings that have no counterpart as comments."""
         said = "".join(f"# {note.say(lang)}\n" for note in self.notes)
         return said + yaml_text(self.plain, 0)
 
     def write(self, folder: Path, lang: str = "en") -> Path:
-        """Write `recipe.yaml` and its hierarchies into a folder; returns where the recipe is."""
+        """Write `recipe.yaml` and its hierarchies into a folder; return the path of the recipe."""
         (folder / "hierarchies").mkdir(parents=True, exist_ok=True)
         for name, rows in self.hierarchies.items():
             text = io.StringIO()
@@ -79,7 +79,7 @@ def file_of(name: str) -> str:
     return f"{plain}-{sha256(name.encode(errors='replace')).hexdigest()[:10]}.csv"
 
 
-# Arx project ----------------------------------------------------------------------------------------------------------
+# ARX project ----------------------------------------------------------------------------------------------------------
 
 
 LARGEST = (
@@ -109,7 +109,7 @@ AGGREGATES = {"arithmetic": "mean", "median": "median", "mode": "mode", "interva
 
 
 def from_arx(path: str | Path) -> TakenOver:
-    """Read a project. Raises `FileError` where the file is none."""
+    """Read an ARX project as a recipe. Raises `FileError` where the file is none."""
     try:
         require_file(path)
         with ZipFile(path) as file:

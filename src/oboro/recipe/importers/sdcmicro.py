@@ -1,8 +1,7 @@
-"""A recipe from a script for sdcMicro and the table that it is about: roles, recoding lists, and the methods in their order.
+"""Import of an sdcMicro script and its table as a recipe: roles, recoding lists, and the methods in their order.
 
-The script is read, never run. What has no counterpart here is said, never left out in silence.
-
-Calls of functions in a script of R, as far as their arguments are plain values. Nothing is run.
+Calls in the R script are read, as far as their arguments are plain values; nothing is run. Settings without a counterpart
+here are reported, never dropped silently.
 
 >>> [(call.name, call.named) for call in r_calls("x <- f(d, breaks = c(0, 18.5), labels = 1:2)  # why")]
 [('f', {'breaks': [0, 18.5], 'labels': [1, 2]})]
@@ -28,7 +27,7 @@ from oboro.text.language import os_reason
 __all__ = ["UNREAD", "RCall", "from_sdcmicro", "r_calls"]
 
 
-# R calls --------------------------------------------------------------------------------------------------------------
+# Calls in an R script -------------------------------------------------------------------------------------------------
 
 
 TOKENS = re.compile(
@@ -170,7 +169,7 @@ def _single(kind: str, text: str) -> Any:
     return WORDS.get(text, UNREAD) if kind == "name" else UNREAD
 
 
-# Sdcmicro script ------------------------------------------------------------------------------------------------------
+# sdcMicro script ------------------------------------------------------------------------------------------------------
 
 
 NO_STEP = {  # all that changes a table there and has no step here; what only measures, prints or reads is passed over
@@ -203,7 +202,7 @@ LARGEST = (
 
 
 def from_sdcmicro(script: str | Path, table: Dataset) -> TakenOver:
-    """Read a script. Raises `FileError` where it makes no object of sdcMicro."""
+    """Read an sdcMicro script as a recipe. Raises `FileError` where it makes no object of sdcMicro."""
     path = Path(script)
     try:
         text = settings_of(path, LARGEST).decode("utf-8-sig")
