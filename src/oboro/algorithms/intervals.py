@@ -1,4 +1,5 @@
-"""Histograms as partitions: intervals that say the most about the density for what they cost.
+"""Partition of one numeric attribute into intervals of at least k records: MDL histograms and univariate
+microaggregation.
 
 Kontkanen & Myllymäki, "MDL histogram density estimation", 2007, with the original normalized maximum likelihood
 (`nml`) or a constant price per interval (Oshima & Kameya): 1 by Akaike (`aic`), ½ log n by Schwarz (`bic`).
@@ -20,8 +21,8 @@ from oboro.text import Message
 __all__ = ["PRECISION", "Criterion", "Intervals", "Method", "complexity", "hansen", "histogram", "traced", "univariate"]
 
 
-# Hansen ---------------------------------------------------------------------------------------------------------------
-# Hansen & Mukherjee's optimal univariate microaggregation: least squared error, k records or more together.
+# Optimal microaggregation (Hansen & Mukherjee) ------------------------------------------------------------------------
+# Optimal univariate microaggregation by Hansen & Mukherjee: least squared error with at least k records in each group.
 
 
 # Up to so many values in 2k records every last interval is tried: its cost is exact to the last digits and a million
@@ -30,7 +31,7 @@ WINDOW = 128
 
 
 def hansen(values: np.ndarray, records: np.ndarray, k: int) -> np.ndarray:
-    """After how many of the ascending distinct `values` each interval ends; the last entry is their number.
+    """Return the ends of the optimal intervals as counts of the ascending distinct `values`; the last is their number.
 
     `records[e]` is how many records hold one of the first e values, `records[0]` = 0. An interval has k … 2k − 1
     records; more only where equal values, which stay together, leave no cut with k records on both sides.
@@ -48,7 +49,7 @@ def hansen(values: np.ndarray, records: np.ndarray, k: int) -> np.ndarray:
 
 
 def _can_be_cut(records: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: int) -> np.ndarray:
-    """Which intervals have a cut with k records on both sides."""
+    """Return which intervals have a cut with k records on both sides."""
     last = np.searchsorted(records, records[ends] - k, side="right") - 1
     return np.asarray((last > starts) & (records[last] - records[starts] >= k))
 
@@ -79,7 +80,7 @@ def _tables(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def traced(previous: np.ndarray) -> np.ndarray:
-    """The ends of all intervals, followed back from the last one."""
+    """Return the ends of all intervals, followed back from the last one."""
     ends = []
     end = previous.size - 1
     while end > 0:
@@ -88,14 +89,15 @@ def traced(previous: np.ndarray) -> np.ndarray:
     return np.array(ends[::-1], dtype=np.int64)
 
 
-# Histogram ------------------------------------------------------------------------------------------------------------
+# MDL histogram --------------------------------------------------------------------------------------------------------
 
 
 Criterion = Literal["aic", "bic", "nml"]
 
 
 def histogram(edges: np.ndarray, records: np.ndarray, k: int, criterion: Criterion) -> np.ndarray:
-    """After how many values each interval ends, so that the criterion is least and each holds k records or more.
+    """Return the ends of the intervals, as counts of values, that minimize the criterion with k records or more in
+    each.
 
     `edges[e]` is where an interval ends that ends with value e, `edges[0]` where the first one begins; `records[e]` is
     how many records hold one of the first e values. Where rounding leaves no room between two edges, no cut is made.
@@ -179,7 +181,8 @@ def _prices(total: int, cuts: int, most: int) -> np.ndarray:
 
 
 def complexity(total: int, most: int) -> np.ndarray:
-    """log R(n, I) for I = 1 … `most`: how many well-fitting data sets of n records a histogram of I intervals has.
+    """Return log R(n, I) for I = 1 … `most`, the parametric complexity of a histogram: the number of data sets of n
+    records that one of I intervals fits well.
 
     R(n, 1) = 1; R(n, 2) is a sum over n; R(n, I + 2) = R(n, I + 1) + n / I · R(n, I) (Kontkanen & Myllymäki, "A
     linear-time algorithm for computing the multinomial stochastic complexity", 2007). In ratios of neighbours, since R
@@ -209,7 +212,7 @@ def _complexity(cut: _Cut, prices: np.ndarray) -> float:
 
 
 def _may_hold_better(left: _Cut, right: _Cut, prices: np.ndarray, best: float) -> bool:
-    """Whether a number of intervals between two corners could do better, by the lines through both."""
+    """Return whether a number of intervals between two corners could do better, by the lines through both."""
     between = np.arange(left.intervals + 1, right.intervals)
     if not between.size:
         return False
@@ -220,13 +223,13 @@ def _may_hold_better(left: _Cut, right: _Cut, prices: np.ndarray, best: float) -
 
 
 def _is_corner(between: _Cut, left: _Cut) -> bool:
-    """Whether the cut lies below the line through the two corners whose slope was its price."""
+    """Return whether the cut lies below the line through the two corners whose slope was its price."""
     line = left.cost + between.price * (left.intervals - between.intervals)
     return between.cost < line - 1e-9 * (1 + abs(line))
 
 
-# Univariate -----------------------------------------------------------------------------------------------------------
-# One line of numbers, cut into intervals of k records or more.
+# Univariate partition -------------------------------------------------------------------------------------------------
+# One numeric attribute, cut into intervals of at least k records.
 
 
 Method = Literal["hansen", "hist_aic", "hist_bic", "hist_nml"]
@@ -237,7 +240,7 @@ CRITERIA: dict[str, Criterion] = {"hist_aic": "aic", "hist_bic": "bic", "hist_nm
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Neighbouring intervals that cover all values; equal values stand in one interval."""
+    """Neighbouring intervals that cover all values; equal values are in one interval."""
 
     values: np.ndarray
     """The distinct values, ascending."""
@@ -258,12 +261,12 @@ class Intervals:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many records each interval holds."""
+        """Number of records in each interval."""
         return np.add.reduceat(self.counts, self.starts)
 
     @cached_property
     def edges(self) -> np.ndarray:
-        """Where the intervals begin and end, one more than there are: half-way between neighbouring values."""
+        """Boundaries of the intervals, one more than there are: half-way between neighbouring values."""
         inner = self.ends[:-1]
         middle = self.values[inner - 1] / 2 + self.values[inner] / 2
         half = self.precision / 2
@@ -320,7 +323,9 @@ def univariate(
 
 
 def _placed(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """How far each value lies from the first, in a unit that is a power of two: no square overflows, nothing is rounded."""
+    """Return the distance of each value from the first, in a unit that is a power of two: no square overflows, nothing
+    is rounded.
+    """
     halves = values / 2 - values[0] / 2
     exponent = int(np.frexp(halves[-1])[1])
     return np.ldexp(halves, -exponent), float(np.ldexp(2.0, exponent))

@@ -1,4 +1,4 @@
-"""Optimal cuts along a line: the dynamic programs behind univariate partitions.
+"""Kernels of univariate partitions into intervals: dynamic programs that find optimal cuts.
 
 All take the distinct values in ascending order. `records[e]` is how many records hold one of the first e values, so
 `records[0]` = 0. Cuts are written to `previous`: the best last interval of the first e values begins after value
@@ -20,7 +20,8 @@ PIECES = 64  # room for a lower envelope at first; it grows when it must
 
 @kernel()
 def squared_window(values: np.ndarray, records: np.ndarray, k: int, best: np.ndarray, previous: np.ndarray) -> None:
-    """Least sum of squared distances to the intervals' means, trying every last interval that cannot be cut in two.
+    """Find the least sum of squared distances to the intervals' means, trying every last interval that cannot be cut in
+    two.
 
     Cutting an interval always lowers the sum, so no other interval can be part of the best. After Hansen & Mukherjee,
     "A polynomial algorithm for optimal univariate microaggregation", 2003; equal values stay together, hence an
@@ -153,7 +154,7 @@ def _enqueue(
 def histogram(
     edges: np.ndarray, records: np.ndarray, k: int, penalty: float, best: np.ndarray, previous: np.ndarray
 ) -> int:
-    """Least Σ (penalty − N log(N / W)) over intervals with N records and width W, by functional pruning.
+    """Find the least Σ (penalty − N log(N / W)) over intervals with N records and width W, by functional pruning.
 
     `edges[e]` is where an interval that ends with value e ends; W = edges[e] − edges[e']. Kontkanen & Myllymäki, "MDL
     histogram density estimation", 2007, with a constant penalty; the pruning after Maidstone et al., "On optimal

@@ -1,8 +1,9 @@
-"""Records that stand out: one value far from the rest, a rare category, an odd combination, a unique one.
+"""Outlier detection: one value far from the rest, a rare category, an odd combination, a unique combination.
 
-A record that stands out is a record that somebody recognises. `Outliers` says how to look for such records; it feeds
-`drop_records`, gives the bounds for top and bottom coding, and counts for a report. What looks at one column at a time
-works on its dictionary and counts, so it costs what the number of distinct values costs, plus one look-up per row.
+An outlier is easy to recognise and so at risk of identity disclosure. `Outliers` declares how to find such records; it
+feeds `drop_records`, gives the bounds for top and bottom coding, and counts for a report. Methods that look at one
+column at a time work on its dictionary and counts, so they cost as much as the number of distinct values, plus one
+look-up per row.
 """
 
 from __future__ import annotations
@@ -240,8 +241,8 @@ def _special(data: Dataset, names: list[str], max_size: int) -> OutlierScores:
     return OutlierScores(uniques.sizes > 0, scores, uniques.sets)
 
 
-# Combinations ---------------------------------------------------------------------------------------------------------
-# Odd combinations: isolation forest and local outlier factor, by scikit-learn, on records turned into points.
+# Odd combinations -----------------------------------------------------------------------------------------------------
+# Isolation forest and local outlier factor, by scikit-learn, on records turned into points.
 #
 # Both score each distinct combination once: records that agree on all attributes get the same score.
 
@@ -250,7 +251,8 @@ ONE_HOT = 16  # a category with more values becomes one axis (how common the val
 
 
 def isolation(data: Dataset, names: Sequence[str], *, trees: int, rng: np.random.Generator) -> np.ndarray:
-    """Anomaly score of each record in (0, 1]: near 1 a few random cuts isolate it, below 0.5 it is ordinary.
+    """Compute the anomaly score of each record in (0, 1]: near 1 a few random cuts isolate it, below 0.5 it is
+    ordinary.
 
     After Liu, Ting and Zhou (2008). Drawn from the given stream: the same stream, the same scores.
     """
@@ -282,7 +284,7 @@ def local_factors(data: Dataset, names: Sequence[str], *, neighbors: int) -> np.
 
 
 def highest(scores: np.ndarray, share: float) -> np.ndarray:
-    """The records with the highest scores, at most this share of all; equal scores are in or out together."""
+    """Return the records with the highest scores, at most this share of all; equal scores are in or out together."""
     most = int(share * scores.size)
     if most == 0:
         return np.zeros(scores.size, dtype=bool)
@@ -325,12 +327,12 @@ def _number_axes(numbers: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
 
 
 # Outlier scores -------------------------------------------------------------------------------------------------------
-# Which records stand out, how much, and by what.
+# Outlying records, their scores and the attributes that are the reason.
 
 
 @dataclass(frozen=True, eq=False)
 class OutlierScores:
-    """What was found: the records, how much each stands out, and by what."""
+    """Outlying records, their scores, and the attributes that are the reason."""
 
     rows: np.ndarray
     """One boolean per record: it stands out."""
@@ -340,16 +342,16 @@ class OutlierScores:
     """For each attribute, or set of attributes, the records (numbers, ascending) that stand out by it."""
 
     def reasons_of(self, row: int) -> list[tuple[str, ...]]:
-        """The attributes, or sets of attributes, by which one record stands out."""
+        """Return the attributes, or sets of attributes, by which one record is an outlier."""
         return [names for names, rows in self.reasons.items() if row in rows[np.searchsorted(rows, row) :][:1]]
 
     def facts(self) -> dict[str, Any]:
-        """Counts for a report: how many records stand out, and how many by which attributes."""
+        """Return counts for a report: the number of outlying records, and the number by each set of attributes."""
         by = {" + ".join(names): int(rows.size) for names, rows in self.reasons.items() if rows.size}
         return {"records": int(self.rows.sum()), "of": int(self.rows.size), "by": by}
 
 
-# Single values --------------------------------------------------------------------------------------------------------
+# Far and rare values --------------------------------------------------------------------------------------------------
 # Values far from the rest, and rare ones: one column at a time, from its dictionary and counts alone.
 
 
@@ -365,11 +367,13 @@ class Fences:
     """… in this unit: the interquartile range, or a robust standard deviation."""
 
     def outside(self, numbers: np.ndarray) -> np.ndarray:
-        """Which numbers lie outside; a missing one (NaN) never does."""
+        """Return which numbers lie outside; a missing one (NaN) never does."""
         return np.asarray((numbers < self.low) | (numbers > self.high))
 
     def distances(self, numbers: np.ndarray) -> np.ndarray:
-        """How many units each number lies outside of the middle: 0 where missing, infinite where there is no spread."""
+        """Return how many units each number lies outside of the middle: 0 where missing, infinite where there is no
+        spread.
+        """
         left, right = self.middle
         apart = np.fmax(np.fmax(left - numbers, numbers - right), 0.0)
         infinite = np.where(apart > 0, np.inf, 0.0)
@@ -380,7 +384,9 @@ NOTHING = Fences(-np.inf, np.inf, (np.inf, -np.inf), 1.0)  # a column without an
 
 
 def fences(column: Column, name: str, *, by: Literal["robust_z", "iqr"], threshold: float) -> Fences:
-    """Tukey's fences (`iqr`), or `threshold` robust deviations around the median (`robust_z`). O(distinct · log)."""
+    """Compute Tukey's fences (`iqr`), or `threshold` robust deviations around the median (`robust_z`). O(distinct ·
+    log).
+    """
     numbers, counts = column.numbers(name), column.counts
     real = np.isfinite(numbers) & (counts > 0)
     if not real.any():
@@ -396,7 +402,7 @@ def fences(column: Column, name: str, *, by: Literal["robust_z", "iqr"], thresho
 
 
 def quantiles(numbers: np.ndarray, counts: np.ndarray, at: Sequence[float]) -> list[float]:
-    """Quantiles of values with counts, interpolated linearly, as NumPy gives them for the values written out.
+    """Compute quantiles of values with counts, interpolated linearly, as NumPy gives them for the values written out.
 
     >>> quantiles(np.array([1.0, 3.0]), np.array([3, 1]), [0.5, 1.0])
     [1.0, 3.0]
@@ -424,7 +430,7 @@ def _robust_deviation(numbers: np.ndarray, counts: np.ndarray, median: float) ->
 
 
 def rarity(column: Column, *, count: int | None, share: float | None) -> np.ndarray:
-    """Which dictionary entries are held by fewer than `count` records, or by less than `share` of them."""
+    """Return which dictionary entries have fewer than `count` records, or less than `share` of them."""
     counts = column.counts
     rare = np.zeros(counts.size, dtype=bool)
     if count is not None:

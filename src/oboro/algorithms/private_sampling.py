@@ -1,4 +1,5 @@
-"""How large a class must be so that sampling and suppression together are (ε, δ)-differentially private.
+"""Differential privacy by sampling and k-anonymity: the least class size for (ε, δ), private selection of levels,
+random draws.
 
 Li, Qardaji and Su, "On sampling, anonymization, and differential privacy" (ASIACCS 2012), as Bild, Kuhn and Prasser
 use it in "SafePub" (PoPETs 2018). Everybody is in the sample with probability β; values become coarser in a way that
@@ -47,14 +48,14 @@ __all__ = [
 ]
 
 
-# Level choice ---------------------------------------------------------------------------------------------------------
-# Choosing levels by the exponential mechanism: better levels are likelier, and nobody's record changes much of how
-# likely.
+# Selection of levels --------------------------------------------------------------------------------------------------
+# Selection of levels by the exponential mechanism: better levels are likelier, and one record changes the odds only
+# little.
 #
 # A node of the lattice scores how much of the table it would release, and how fine: the records of its classes beyond
-# the first t − 1 of each, times the share of detail that its levels keep. Somebody more or less changes one class by
-# one, so no score changes by more than 1; and all scores change in the same direction, which halves what the mechanism
-# needs. Where a sample is released later, t is the number of records that makes k of them be expected in it.
+# the first t − 1 of each, times the share of detail that its levels keep. One person more or less changes one class by
+# one, so no score changes by more than 1; and all scores change in the same direction, which halves the noise that the
+# mechanism needs. Where a sample is released later, t is the number of records of which k are expected in the sample.
 
 
 DETAIL = 1 << 10  # detail is counted in so many parts: scores are whole numbers, and whole numbers do not round
@@ -62,12 +63,13 @@ MOST_NODES = 1 << 16  # every node is scored, since leaving one out for its scor
 
 
 def nodes_between(least: Sequence[int], greatest: Sequence[int]) -> list[Levels]:
-    """Every choice of levels within limits, in lexicographic order."""
+    """Return every transformation within limits, in lexicographic order."""
     return list(product(*(range(low, high + 1) for low, high in zip(least, greatest, strict=True))))
 
 
 def node_details(nodes: Sequence[Levels], heights: Sequence[int], weights: Sequence[float]) -> np.ndarray:
-    """The share of detail that each node keeps: 1 − level / height, on the average of the columns by weight; in parts of DETAIL.
+    """Return the share of detail that each node keeps: 1 − level / height, on the average of the columns by weight; in
+    parts of DETAIL.
 
     Nothing of the table goes in.
     """
@@ -86,7 +88,7 @@ def node_scores(
     hierarchies: Sequence[Hierarchy],
     least: int,
 ) -> np.ndarray:
-    """The score of each node, in parts of DETAIL. O(nodes · distinct tuples).
+    """Compute the score of each node, in parts of DETAIL. O(nodes · distinct tuples).
 
     One record more or less in the table changes each by at most DETAIL, and all in one direction.
     """
@@ -108,14 +110,14 @@ def _class_sizes(
     yield from (checker.classes(node).sizes for node in nodes)
 
 
-# Sampled classes ------------------------------------------------------------------------------------------------------
+# Class size and sampling rate -----------------------------------------------------------------------------------------
 
 
 MARGIN = 1e-9  # relative: far above what rounding does to a tail of the binomial distribution, far below what matters
 
 
 def largest_sampling(epsilon: float) -> float:
-    """The largest part of the table that a sample may be: 1 − e^−ε, rounded down.
+    """Return the largest sampling rate: 1 − e^−ε, rounded down.
 
     >>> largest_sampling(1.0)
     0.632120558828...
@@ -129,7 +131,7 @@ def limit_of_counts(epsilon: float, sampling: float) -> float:
 
 
 def risk_of_sample(k: int, epsilon: float, sampling: float) -> float:
-    """δ(k): with which probability a class of at least k tells more than ε allows, at most.
+    """Return δ(k), an upper bound on the probability that a class of at least k discloses more than ε allows.
 
     >>> round(risk_of_sample(10, 1.0, 0.5), 6), round(risk_of_sample(50, 1.0, 0.5), 9)
     (0.019287, 2.29e-07)
@@ -143,7 +145,7 @@ def risk_of_sample(k: int, epsilon: float, sampling: float) -> float:
 
 
 def least_class_size(epsilon: float, delta: float, sampling: float) -> int:
-    """The least k for which δ(k) ≤ δ. O(ln(1 / δ) / rate) tails, where the rate falls with ε².
+    """Return the least k for which δ(k) ≤ δ. O(ln(1 / δ) / rate) tails, where the rate falls with ε².
 
     >>> least_class_size(1.0, 1e-6, 0.5)
     46
@@ -177,8 +179,8 @@ def _tails(members: np.ndarray, epsilon: float, sampling: float) -> np.ndarray:
     return np.asarray(bring("scipy.special").bdtrc(few, members, sampling))
 
 
-# Private draws --------------------------------------------------------------------------------------------------------
-# Draws of differential privacy. Mechanisms and their accounting are OpenDP's; what is drawn comes from the system's
+# Random draws ---------------------------------------------------------------------------------------------------------
+# Draws of differential privacy. Mechanisms and their accounting are OpenDP's; random bytes come from the system's
 # entropy.
 
 
@@ -187,7 +189,8 @@ ROUNDS = 60  # a scale is found by halving: so many halves are as fine as a floa
 
 
 def drawn_records(rows: int, sampling: float, key: bytes | None = None) -> np.ndarray:
-    """Which records are in a sample: each with the same probability, on its own. O(rows), eight bytes of SHAKE-256 a record.
+    """Draw the records of a sample: each with the same probability, on its own. O(rows), eight bytes of SHAKE-256 a
+    record.
 
     The probability is a multiple of 2^−64, and never more than asked for. The key is drawn and forgotten; tests give one.
     """
@@ -196,7 +199,9 @@ def drawn_records(rows: int, sampling: float, key: bytes | None = None) -> np.nd
 
 
 def noisy_best(scores: np.ndarray, sensitivity: int, epsilon: float) -> int:
-    """The place of a score that is nearly the best: the exponential mechanism, for scores that one record more only raises."""
+    """Return the place of a score that is nearly the best: the exponential mechanism, for scores that one record more
+    only raises.
+    """
     dp = opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
 
@@ -249,7 +254,7 @@ def _least_scale(keeps: Any, first: float) -> float:
 
 
 def opendp() -> Any:
-    """OpenDP, ready to use."""
+    """Return OpenDP, ready to use."""
     dp = bring("opendp.prelude")
     dp.enable_features("contrib")
     return dp

@@ -1,4 +1,4 @@
-"""How far two people are apart: the distance of k-concealment."""
+"""Kernel for the distance of two people in k-concealment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["between"]
 
 @kernel(inner=True)
 def between(places: np.ndarray, caps: np.ndarray, one: int, other: int) -> float:
-    """The distance of two people; `places` is attributes × people."""
+    """Return the distance of two people; `places` is attributes × people."""
     total = 0.0
     for a in range(caps.size):
         total += min(abs(places[a, one] - places[a, other]), caps[a])

@@ -1,4 +1,4 @@
-"""Grouping rows by their codes."""
+"""Kernels that group rows by their codes: numbering, counting, shuffling, and uniques."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray)
 
 @kernel(little=_combine)
 def combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray) -> None:
-    """One key per row: label · width + code, as uint64. O(n)."""
+    """Compute one key per row: label · width + code, as uint64. O(n)."""
     for i in range(labels.size):
         out[i] = np.uint64(labels[i]) * np.uint64(width) + np.uint64(codes[i])
 
@@ -113,14 +113,14 @@ def _occurrences(labels: np.ndarray, out: np.ndarray) -> None:
 
 @kernel(little=_occurrences)
 def occurrences(labels: np.ndarray, out: np.ndarray) -> None:
-    """Add to `out` how often each label occurs. O(n)."""
+    """Add to `out` the number of occurrences of each label. O(n)."""
     for i in range(labels.size):
         out[labels[i]] += 1
 
 
 @kernel()
 def differences(table: np.ndarray, codes: np.ndarray, others: np.ndarray) -> int:
-    """For how many rows `table[codes[i]]` is not `others[i]`. O(n)."""
+    """Count the rows for which `table[codes[i]]` is not `others[i]`. O(n)."""
     found = 0
     for i in range(codes.size):
         found += table[codes[i]] != others[i]
@@ -134,7 +134,9 @@ def _one_image(codes: np.ndarray, images: np.ndarray, out: np.ndarray) -> bool:
 
 @kernel(little=_one_image)
 def one_image(codes: np.ndarray, images: np.ndarray, out: np.ndarray) -> bool:
-    """Whether all rows of a code have the same image, which is then in `out` (−1 before, and for codes of no row). O(n)."""
+    """Return whether all rows of a code have the same image, which is then in `out` (−1 before, and for codes of no
+    row). O(n).
+    """
     for i in range(codes.size):
         known = out[codes[i]]
         if known < 0:
@@ -146,7 +148,7 @@ def one_image(codes: np.ndarray, images: np.ndarray, out: np.ndarray) -> bool:
 
 @kernel(little=True)
 def by_code(codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
-    """Rows ordered by code, those of one code as they came. `cursor` holds where each code starts. O(n)."""
+    """Order the rows by code, those of one code as they came. `cursor` holds where each code starts. O(n)."""
     for i in range(codes.size):
         code = codes[i]
         out[cursor[code]] = i
@@ -157,7 +159,7 @@ def by_code(codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
 # A uniformly random order that is drawn and applied bucket by bucket, so that each bucket stays in the cache.
 #
 # Rows are dealt to buckets at random, and each bucket is shuffled by itself: the result is a uniformly random order
-# (Rao 1961, Sandelius 1962). Buckets are also what a table larger than memory needs to be written in a random order.
+# (Rao 1961, Sandelius 1962). A table larger than memory needs the same buckets to be written in a random order.
 #
 # Indices are unsigned: numba would ask of every signed one whether it counts from the end, which took half of the time.
 
@@ -168,7 +170,7 @@ LOW = np.uint64((1 << 32) - 1)
 
 @kernel()
 def deal(draws: np.ndarray, shift: int, counts: np.ndarray, bucket: np.ndarray) -> None:
-    """The bucket of each row, by the highest of the 16 bits drawn for it, and how many rows each bucket has. O(n)."""
+    """Compute the bucket of each row, by the highest of the 16 bits drawn for it, and the size of each bucket. O(n)."""
     for i in range(bucket.size):
         chosen = draws[i] >> np.uint16(shift)
         bucket[i] = chosen
@@ -177,7 +179,8 @@ def deal(draws: np.ndarray, shift: int, counts: np.ndarray, bucket: np.ndarray) 
 
 @kernel()
 def draw_order(draws: np.ndarray, first: int, order: np.ndarray) -> int:
-    """The rows from `first` on in a uniformly random order with those before them (Fisher and Yates, inside out). O(draws).
+    """Draw a uniformly random order of the rows from `first` on with those before them (Fisher and Yates, inside out).
+    O(draws).
 
     Returns the row before which the draws were used up, or all rows. Draws that would favour some places are passed over.
     """
@@ -256,7 +259,7 @@ def deal_rows(bucket: np.ndarray, starts: np.ndarray, dealt: np.ndarray) -> None
 def rows_at(
     dealt: np.ndarray, starts: np.ndarray, within: np.ndarray, begin: int, first_bucket: int, out: np.ndarray
 ) -> None:
-    """Which rows stand at the places from `begin`, in `first_bucket`, on. O(size of `out`)."""
+    """Find the rows at the places from `begin`, in `first_bucket`, on. O(size of `out`)."""
     b, place = U(first_bucket), U(begin)
     end = place + U(out.size)
     while place < end:
@@ -289,13 +292,12 @@ def rearrange(
             out[U(place)] = dealt[start + U(within[U(place)])]
 
 
-# Tallying -------------------------------------------------------------------------------------------------------------
-# Counting the values of each group of rows.
+# Counts of values by group --------------------------------------------------------------------------------------------
 
 
 @kernel(little=True)
 def gather(labels: np.ndarray, codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
-    """Codes ordered by group. `cursor` holds where each group starts, and ends as where it ends. O(n)."""
+    """Order the codes by group. `cursor` holds where each group starts, and ends as where it ends. O(n)."""
     for i in range(labels.size):
         label = labels[i]
         out[cursor[label]] = codes[i]
@@ -311,7 +313,7 @@ def tally(
     out_counts: np.ndarray,
     out_starts: np.ndarray,
 ) -> int:
-    """Distinct codes and their counts in every group of `gathered`; returns how many entries were written.
+    """Count the distinct codes in every group of `gathered`; returns how many entries were written.
 
     `scratch` has one zero per possible code and is left as it came. O(n + distinct · log distinct).
     """
@@ -336,7 +338,7 @@ def tally(
 
 @kernel(little=True)
 def keep_distinct(gathered: np.ndarray, starts: np.ndarray, seen: np.ndarray, out_starts: np.ndarray) -> int:
-    """Each code of every group of `gathered` once, written over it; returns how many entries were written.
+    """Keep each code of every group of `gathered` once, written over it; returns how many entries were written.
 
     `seen` has one zero per possible code and holds afterwards the last group (from 1) with that code. O(n).
     """
@@ -353,8 +355,8 @@ def keep_distinct(gathered: np.ndarray, starts: np.ndarray, seen: np.ndarray, ou
     return written
 
 
-# Kernels --------------------------------------------------------------------------------------------------------------
-# Who stands alone in a class, and how large classes are, without a list of them.
+# Class sizes and uniques ----------------------------------------------------------------------------------------------
+# Sizes and uniques of classes, without a list of the classes.
 
 
 NOBODY, SEVERAL = -1, -2  # what `only_person` says of a class beside a person's code
@@ -364,7 +366,7 @@ NONE = np.int64(1) << np.int64(62)
 
 @kernel(little=True)
 def only_person(labels: np.ndarray, people: np.ndarray, missing: int, out: np.ndarray) -> None:
-    """For each class (one NOBODY each in `out`) the only person in it, or NOBODY, or SEVERAL. O(n).
+    """Find for each class (one NOBODY each in `out`) the only person in it, or NOBODY, or SEVERAL. O(n).
 
     `people` has a person's code for each row; rows with the code `missing` are nobody's.
     """
@@ -397,7 +399,9 @@ def _sum_up(sizes: np.ndarray, out: np.ndarray) -> None:
 
 @kernel(little=_sum_up)
 def sum_up(sizes: np.ndarray, out: np.ndarray) -> None:
-    """Of the classes that hold somebody: how many, the sum of their squares, how many hold one, the least. O(classes)."""
+    """Sum up the classes that are not empty: their number, the sum of their squares, how many have one record, the
+    least size. O(classes).
+    """
     distinct, squares, alone, least = 0, np.int64(0), 0, NONE
     for i in range(sizes.size):
         size = np.int64(sizes[i])
@@ -421,7 +425,7 @@ def mark_twice(keys: np.ndarray, factor: np.ndarray, shift: int, marks: np.ndarr
 
 @kernel()
 def keep_marked(keys: np.ndarray, factor: np.ndarray, shift: int, marks: np.ndarray) -> int:
-    """The keys that share a slot with another, to the front of the array; returns how many. O(n)."""
+    """Move the keys that share a slot with another to the front of the array; returns how many. O(n)."""
     kept = 0
     for i in range(keys.size):
         slot = keys[i] * factor[0] >> np.uint64(shift)
@@ -435,7 +439,7 @@ def keep_marked(keys: np.ndarray, factor: np.ndarray, shift: int, marks: np.ndar
 def classes_within(
     order: np.ndarray, starts: np.ndarray, codes: np.ndarray, counts: np.ndarray, held: np.ndarray, out: np.ndarray
 ) -> None:
-    """What `sum_up` says of the classes that a value of one column and one of another make.
+    """Sum up, as `sum_up` does, the classes that a value of one column and one of another make.
 
     `order` has the rows of each value of the one, from `starts` on; `codes` are the other's. `counts` has a zero for each of
     these, and is left so; `held` has room for the rows of one value. O(n).
@@ -520,7 +524,7 @@ def people_within(
     unique: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """What `sum_up_people` says of the classes that a value of one column and one of another make.
+    """Sum up, as `sum_up_people` does, the classes that a value of one column and one of another make.
 
     As in `classes_within`, and of each value the rows of a person stand together. `classes` has three zeros for each code of the
     other column, and is left so. O(n).

@@ -42,7 +42,7 @@ FNV_START, FNV_PRIME = U(14695981039346656037), U(1099511628211)
 FULL = -1  # result of `number_parts` where there are more distinct keys than room for them
 
 
-# Hashes ---------------------------------------------------------------------------------------------------------------
+# Hash functions -------------------------------------------------------------------------------------------------------
 
 
 @kernel(inner=True, bare=True)
@@ -72,7 +72,7 @@ def fold(value: int, code: int) -> int:
     return (value ^ U(code)) * FNV_PRIME
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
+# Look-up and insertion ------------------------------------------------------------------------------------------------
 
 
 @kernel(inner=True, bare=True)
@@ -129,7 +129,7 @@ def add_to_pair(key: int, start: int, pairs: np.ndarray, mask: int, number: int)
     return new
 
 
-# Numbering ------------------------------------------------------------------------------------------------------------
+# Numbering of keys ----------------------------------------------------------------------------------------------------
 # Keys of 64 bits of which there are too many possible ones for a counter each.
 #
 # Keys are mixed (one to one, so nothing is taken for equal that is not), spread over parts by their upper bits, and

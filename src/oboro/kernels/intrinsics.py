@@ -1,4 +1,6 @@
-"""Asking for memory ahead. To import this is to import numba: only what is compiled in any case should."""
+"""Intrinsics for compiled loops: prefetch memory, load words of text. To import this is to import numba: only what is
+compiled in any case should.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,7 @@ def fetch(typing: Any, words: Any, place: Any) -> Any:
     return types.none(words, types.int64), code
 
 
-# Words ----------------------------------------------------------------------------------------------------------------
-# Text seen as words. To import this is to import numba: only what is compiled in any case should.
+# Words of text --------------------------------------------------------------------------------------------------------
 
 
 @intrinsic  # type: ignore[misc]

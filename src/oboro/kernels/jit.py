@@ -1,4 +1,5 @@
-"""Compiled loops: arrays in, arrays out, `out` last. They know no column, no object and no file.
+"""Decorator for compiled loops (`kernel`) and the folders of their cache. Loops take arrays, `out` last; they know no
+column, no object and no file.
 
 `kernel` is the only place that says how code is compiled (`compiling`) and when: numba is loaded and a loop compiled,
 or found compiled, when it is first called. To load numba takes as long as to anonymize a thousand records, and a
@@ -66,7 +67,7 @@ def _entries(*arguments: Any) -> int:
 
 
 class Kernel:
-    """A loop over arrays that is compiled when it is first needed."""
+    """Loop over arrays that is compiled when it is first needed."""
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class Kernel:
 
     @property
     def stats(self) -> Any:
-        """How often it was found compiled, and how often not."""
+        """Number of times it was found compiled, and the number of times it was not."""
         return self.compiled.stats
 
 
@@ -137,7 +138,7 @@ def kernel(
 
 
 def little_work(entries: int, most: int = LITTLE) -> bool:
-    """Whether so much is done sooner without compiled code than it takes to load it."""
+    """Return whether so much work is done sooner without compiled code than it takes to load it."""
     return entries <= most and not _compile_all
 
 
@@ -167,19 +168,23 @@ def _say_if_cold() -> None:
 
 
 # Cache folders --------------------------------------------------------------------------------------------------------
-# Where compiled kernels are kept. Compiling all of them takes minutes, so they are kept wherever that is safe.
+# Folders of compiled kernels. Compiling all of them takes minutes, so they are kept wherever that is safe.
 #
-# They are read from beside the code, if somebody compiled them there (`oboro warm-up` when an image is built), and else
-# from the first of these places, where new ones are written:
+# They are read from beside the code, if they were compiled there (`oboro warm-up` when an image is built), and else
+# from the first of these folders, where new ones are written:
 #
 # 1. the folder that `OBORO_CACHE` names, or else `NUMBA_CACHE_DIR`;
+#
 # 2. beside the code, where that can be written;
+#
 # 3. `oboro` in the user's cache (`XDG_CACHE_HOME`, or `.cache` in the home);
+#
 # 4. `oboro-` and the user's number in the folder for temporary files;
+#
 # 5. a new folder for temporary files, which goes when the process ends.
 #
-# A compiled kernel is code. So a place is used only if it belongs to the user, to root or to the owner of the package,
-# and nobody else can write there. A named one that others can write is refused.
+# A compiled kernel is code. So a folder is used only if it belongs to the user, to root or to the owner of the package,
+# and no other user can write there. A named one that others can write is refused.
 
 
 PACKAGE = Path(__file__).parent.parent
@@ -189,7 +194,7 @@ VARIABLES = ("OBORO_CACHE", "NUMBA_CACHE_DIR")
 
 @dataclass(frozen=True)
 class CachePlace:
-    """A folder for compiled kernels; None: beside the code."""
+    """Folder for compiled kernels; None: beside the code."""
 
     folder: Path | None
     lasting: bool = True  # whether the next process finds them again
@@ -200,14 +205,14 @@ class CachePlace:
         return PACKAGE if self.folder is None else self.folder
 
     def compiled(self) -> Iterator[Path]:
-        """What was compiled before and is found again: here, and beside the code."""
+        """Kernels compiled before that are found again: here, and beside the code."""
         for place in {PACKAGE, self.path}:
             yield from place.rglob("*.nbi")
 
 
 @cache
 def cache_place() -> CachePlace:
-    """The place of this process, chosen once."""
+    """Return the cache folder of this process, chosen once."""
     for variable in VARIABLES:
         if given := os.environ.get(variable):
             return CachePlace(_named(variable, Path(given)))
@@ -222,7 +227,7 @@ def cache_place() -> CachePlace:
 
 
 def package_owner() -> int:
-    """Who could change the package, and with it all that is run: 0 where files have no owner."""
+    """Return the user who could change the package, and with it all code that is run: 0 where files have no owner."""
     return Path(__file__).stat().st_uid
 
 
@@ -258,13 +263,12 @@ def _real(folder: Path) -> Path:
     return folder.parent.resolve() / folder.name
 
 
-# Chance ---------------------------------------------------------------------------------------------------------------
-# Random bits inside compiled loops.
+# Random bits ----------------------------------------------------------------------------------------------------------
 
 
 @kernel(inner=True)
 def coin(state: np.ndarray) -> int:
-    """The next 64 random bits (splitmix64, Steele et al. 2014)."""
+    """Return the next 64 random bits (splitmix64, Steele et al. 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

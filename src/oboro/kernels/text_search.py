@@ -1,4 +1,5 @@
-"""Which of some known texts others are. Texts are Arrow's: bytes in a row, and offsets.
+"""Kernels for text look-up: find each of many texts among known ones by a hash table. Texts are Arrow's: bytes in a
+row, and offsets.
 
 A slot holds half of a text's hash and its number + 1; 0 is free. What a batch of texts will need is asked for ahead,
 slots first, then what they name: Arrow, which waits for each in turn, takes four times as long for half a million
@@ -22,7 +23,9 @@ BATCH = 64
 
 @kernel(inner=True)
 def hash_bytes(text: np.ndarray, start: int, end: int) -> int:
-    """A 64-bit hash; of eight bytes and more, the last eight are taken whole, overlapping those before. O(end − start)."""
+    """Compute a 64-bit hash; of eight bytes and more, the last eight are taken whole, overlapping those before. O(end −
+    start).
+    """
     value = U(end - start) * U(0x9E3779B97F4A7C15)
     if end - start < 8:
         for place in range(start, end):
@@ -37,7 +40,7 @@ def hash_bytes(text: np.ndarray, start: int, end: int) -> int:
 
 @kernel(inner=True)
 def equal_bytes(text: np.ndarray, start: int, end: int, others: np.ndarray, other: int, after: int) -> bool:
-    """Whether two texts are equal."""
+    """Return whether two texts are equal."""
     size = end - start
     if size != after - other:
         return False
@@ -105,7 +108,8 @@ def find_texts(
     hashes: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """For each text, which of the known ones (offsets `known`, bytes `others`) that were entered into `slots` it is, or −1.
+    """Find for each text which of the known ones (offsets `known`, bytes `others`) that were entered into `slots` it
+    is, or −1.
 
     O(bytes) expected.
     """

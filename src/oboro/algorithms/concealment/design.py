@@ -1,4 +1,4 @@
-"""The blueprint of a release: k matchings between people and released records, no edge in two of them."""
+"""Design of a k-concealment release: k perfect matchings between people and released records, no edge in two of them."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class Design:
 
     @staticmethod
     def of_arcs(people: int, tails: np.ndarray, heads: np.ndarray) -> Design:
-        """From the arcs of a regular graph without self-edges, with the identity first."""
+        """Build a design from the arcs of a regular graph without self-edges, with the identity first."""
         return Design(np.vstack([np.arange(people), split(people, tails, heads)]))
 
     @staticmethod
     def of_members(members: np.ndarray) -> Design:
-        """From the people behind each released record, if everybody is behind equally many."""
+        """Build a design from the people behind each released record, if everybody is behind equally many."""
         people, k = members.shape
         return Design(split(people, members.ravel(), np.repeat(np.arange(people), k)))
 
     @property
     def k(self) -> int:
-        """How many matchings."""
+        """Number of matchings."""
         return len(self.matchings)
 
     @property
@@ -55,7 +55,7 @@ class Design:
         return out.T
 
     def mixed(self, rng: np.random.Generator) -> Design:
-        """The same edges, split into matchings at random: Kempe chains over random pairs of matchings."""
+        """Split the same edges into matchings at random: Kempe chains over random pairs of matchings."""
         to = self.matchings.copy()
         back = np.ascontiguousarray(self.members.T)
         pairs = np.sort(rng.integers(0, self.k, (ROUNDS * self.k * self.k, 2)), axis=1)
@@ -64,14 +64,14 @@ class Design:
         return Design(to)
 
     def is_complete(self) -> bool:
-        """Whether all are matchings and no edge is in two of them (definition 2.6)."""
+        """Return whether all are matchings and no edge is in two of them (definition 2.6)."""
         numbers = np.arange(self.matchings.shape[1])
         ordered = np.sort(self.members, axis=1)
         return bool((np.sort(self.matchings, axis=1) == numbers).all() and (np.diff(ordered, axis=1) > 0).all())
 
 
 def split(people: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """The perfect matchings into which a regular bipartite graph splits: König promises each next one."""
+    """Split a regular bipartite graph into perfect matchings: König's theorem guarantees each next one."""
     csr_array = bring("scipy.sparse").csr_array
     maximum_bipartite_matching = bring("scipy.sparse.csgraph").maximum_bipartite_matching
     left = csr_array((np.ones(tails.size, dtype=np.int8), (tails, heads)), shape=(people, people))
@@ -86,8 +86,8 @@ def split(people: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
     return np.array(matchings, dtype=np.int64).reshape(-1, people)
 
 
-# People ---------------------------------------------------------------------------------------------------------------
-# People as places, with the distance of the paper's section 2.1.
+# People and distances -------------------------------------------------------------------------------------------------
+# People as one place per attribute, with the distance of the paper's section 2.1.
 
 
 Objective = Literal["cost", "ncp"]
@@ -116,7 +116,7 @@ class People:
         weights: Mapping[str, float] | None = None,
         objective: Objective = "cost",
     ) -> People:
-        """From encoded columns. Columns that hold no numbers are categories in any case."""
+        """Build people from encoded columns. Columns that hold no numbers are categories in any case."""
         rows = len(next(iter(columns.values())))
         places, caps = np.empty((len(columns), rows)), np.empty(len(columns))
         ordered = np.array([column.kind.numeric and name not in categorical for name, column in columns.items()])
@@ -135,7 +135,7 @@ class People:
 
     @cached_property
     def distances(self) -> np.ndarray:
-        """People × people; for the heuristics, which look at all of them again and again."""
+        """All distances, people × people; for the heuristics, which read all of them again and again."""
         if len(self) > LARGEST_MATRIX:
             raise UsageError(Message("error_decide.too_many_people", people=len(self), most=LARGEST_MATRIX))
         out = np.empty((len(self), len(self)))
@@ -143,7 +143,7 @@ class People:
         return out
 
     def cost(self, matchings: np.ndarray) -> float:
-        """The paper's cost of a design (definition 2.8): the sum of the distances along all its edges."""
+        """Return the paper's cost of a design (definition 2.8): the sum of the distances along all its edges."""
         total = 0.0
         for to in matchings:
             for places, cap in zip(self.places, self.caps, strict=True):
@@ -151,7 +151,7 @@ class People:
         return total
 
     def ncp(self, members: np.ndarray) -> float:
-        """The mean part of an attribute's domain that a closure of `members` (one row each) leaves open, 0 … 1.
+        """Return the mean part of an attribute's domain that a closure of `members` (one row each) leaves open, 0 … 1.
 
         Only for people measured by the objective `ncp`, with weights that count as they are.
         """
@@ -178,20 +178,20 @@ def _line(name: str, column: Column, weight: float) -> np.ndarray:
     return np.where(present, np.minimum(places, weight), -2 * weight)
 
 
-# Similar tiles --------------------------------------------------------------------------------------------------------
-# People in tiles of similar ones: how far somebody is from a whole tile is soon known, and most tiles need no further
-# look.
+# Tiles of similar people ----------------------------------------------------------------------------------------------
+# Tiles of similar people. The distance from a person to a whole tile has a lower bound that is quick to compute, and
+# most tiles are ruled out by it.
 #
 # All pairs have to be compared, yet nearly all of them are far apart. Adult, 48,842 people in 764 tiles: a tile is
 # ruled out in some nanoseconds, and 89 % of them are. All passes over the pairs take a third of the time. What lost:
-# tiles without regard to prices (a single dear receiver makes a tile interesting to everybody: 17 instead of 11 % are
-# looked into), 32 people a tile (7 %, but twice as many to rule out), splitting on the attribute of largest spread
-# again and again instead of sorting (12 %, and longer to make).
+# tiles formed without regard to prices (a single receiver of high price makes its tile a candidate for everybody: 17
+# instead of 11 % are searched), 32 people a tile (7 %, but twice as many to rule out), splitting on the attribute of
+# largest spread again and again instead of sorting (12 %, and longer to make).
 
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Everybody in one order, some people a tile, with the least and the greatest place of each tile and attribute."""
+    """All people in one order, some people a tile, with the least and the greatest place of each tile and attribute."""
 
     order: np.ndarray
     places: np.ndarray
@@ -201,13 +201,13 @@ class Tiles:
 
     @staticmethod
     def of(places: np.ndarray, order: np.ndarray) -> Tiles:
-        """Of places (attributes × people), in the precision that these have. O(attributes · people)."""
+        """Build tiles from places (attributes × people), in the precision that these have. O(attributes · people)."""
         filled = np.concatenate([order, np.repeat(order[-1:], -order.size % TILE)])
         moved = places[:, filled].reshape(places.shape[0], -1, TILE)
         return Tiles(order, np.ascontiguousarray(moved.transpose(1, 0, 2)), moved.min(axis=2), moved.max(axis=2))
 
     def dearest(self, worth: np.ndarray) -> np.ndarray:
-        """The greatest that somebody of each tile is worth."""
+        """Return the greatest worth of a person in each tile."""
         return np.asarray(np.maximum.reduceat(worth[self.order], np.arange(0, self.order.size, TILE)))
 
 
@@ -226,7 +226,7 @@ class SimilarTiles:
         return np.lexsort([people.places[a] for a in last])
 
     def nearest(self, count: int) -> np.ndarray:
-        """The nearest others of each person, one row each. O(people² · attributes) at worst."""
+        """Return the nearest others of each person, one row each. O(people² · attributes) at worst."""
         tiles = Tiles.of(self.people.places.astype(np.float32), self.alike)
         near = np.empty((len(self.people), count), dtype=np.int64)
         kernels.nearest(tiles.places, self.people.caps.astype(np.float32), tiles.order, tiles.low, tiles.high, near)

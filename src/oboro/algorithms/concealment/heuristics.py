@@ -1,7 +1,8 @@
-"""The paper's three heuristics: greedy, lottery and round trips. Each makes k − 1 matchings beside the identity.
+"""Heuristics for k-concealment: greedy, lottery and TSP, as in the paper. Each makes k − 1 matchings beside the
+identity.
 
-What is printed and what is done: algorithm 1 as printed always finds the person itself, at distance zero; edges that are
-in use, the identity's included, are barred here from the start.
+Deviation from the paper: algorithm 1 as printed always finds the person itself, at distance zero. Here, edges that are
+in use, the identity's included, are excluded from the start.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from oboro.errors import UsageError
 __all__ = ["TOURS", "NoMatchingLeft", "annealed", "clustered", "clusters", "greedy", "lottery", "tsp"]
 
 
-# Annealing ------------------------------------------------------------------------------------------------------------
-# Least edge cost is not least information loss: a local search on the loss of the closures themselves.
+# Simulated annealing --------------------------------------------------------------------------------------------------
+# The least edge cost is not the least information loss: a local search on the loss of the closures themselves.
 
 
 NEIGHBOURS = 16
@@ -43,7 +44,7 @@ def annealed(people: People, design: Design, effort: int, rng: np.random.Generat
     return Design.of_members(members) if people.ncp(members) < people.ncp(design.members) else design
 
 
-# Heuristics -----------------------------------------------------------------------------------------------------------
+# Greedy, lottery, TSP -------------------------------------------------------------------------------------------------
 
 
 RESTARTS = 200
@@ -54,7 +55,7 @@ class NoMatchingLeft(UsageError):
 
 
 def greedy(distances: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Algorithm 1: in random order everybody takes the nearest who is free; on a dead end the matching is begun anew."""
+    """Run algorithm 1: in random order each person takes the nearest free one; on a dead end the matching starts again."""
     matchings, barred = _begin(len(distances))
     for number in range(1, k):
         for _ in range(RESTARTS):
@@ -68,7 +69,7 @@ def greedy(distances: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarra
 
 
 def lottery(distances: np.ndarray, k: int, rng: np.random.Generator, draws: int) -> np.ndarray:
-    """Algorithm 2: of `draws` random matchings the cheapest."""
+    """Run algorithm 2: of `draws` random matchings the cheapest."""
     matchings, barred = _begin(len(distances))
     state = rng.integers(0, 2**63, 1, dtype=np.uint64)
     for number in range(1, k):
@@ -186,12 +187,12 @@ TOURS: dict[str, Tour] = {  # the nine of the paper's table 7, in its order
 }
 
 
-# Clusters -------------------------------------------------------------------------------------------------------------
-# Divide and rule: a heuristic inside every cluster of near people (the paper's algorithm 4, clusters by Ward).
+# Clustering -----------------------------------------------------------------------------------------------------------
+# Divide and conquer: a heuristic inside every cluster of near people (the paper's algorithm 4, clusters by Ward).
 
 
 def clusters(distances: np.ndarray, least: int) -> list[np.ndarray]:
-    """Ward's tree, cut wherever both parts keep `least` people; better than one cut at the same height for all."""
+    """Cut Ward's tree wherever both parts keep `least` people; better than one cut at the same height for all."""
     if len(distances) < 2 * least:
         return [np.arange(len(distances))]
     hierarchy, distance = bring("scipy.cluster.hierarchy"), bring("scipy.spatial.distance")
@@ -209,7 +210,7 @@ def clusters(distances: np.ndarray, least: int) -> list[np.ndarray]:
 def clustered(
     heuristic: Callable[[np.ndarray], np.ndarray], distances: np.ndarray, k: int, larger: int = 12
 ) -> np.ndarray:
-    """The matchings of all clusters together; where a cluster is too small for the heuristic, all get larger."""
+    """Join the matchings of all clusters; where a cluster is too small for the heuristic, all clusters get larger."""
     least = k
     while True:
         try:

@@ -1,14 +1,16 @@
-"""The cheapest way to send `supply` units from everybody to everybody else, at most one along each arc.
+"""Kernels of k-concealment: closure loss and annealing, matchings, costs of pairs, tours, minimum-cost transport.
+
+The transportation problem: send `supply` units from every person to others, at most one along each arc, at the least
+cost.
 
 Costs and prices are whole numbers, so that nothing depends on rounding. With `sender` and `receiver` prices, the
-reduced cost of an arc is cost − sender[i] − receiver[j]. A choice of arcs is optimal among the given arcs if every
-used one has a reduced cost of at most zero, every other one of at least zero, and everybody receives as much as they
-send.
+reduced cost of an arc is cost − sender[i] − receiver[j]. A choice of arcs is optimal among the given arcs if every used
+arc has a reduced cost of at most zero, every other one of at least zero, and everybody receives as much as they send.
 
 `settle` keeps the first two conditions for any receivers' prices by choosing each sender's cheapest arcs; `balance`
-then moves what some receive too much, along shortest paths, to those who receive too little (successive shortest
-paths, Ahuja, Magnanti & Orlin, "Network Flows", 1993, section 9.7). Good prices leave little to move, and not far:
-`auction` finds them.
+then moves surplus units along shortest paths to receivers that lack some (successive shortest paths, Ahuja, Magnanti &
+Orlin, "Network Flows", 1993, section 9.7). Good prices leave few units to move, over short paths: `auction` finds such
+prices.
 """
 
 from __future__ import annotations
@@ -43,13 +45,13 @@ __all__ = [
 ]
 
 
-# Closure loss ---------------------------------------------------------------------------------------------------------
-# Exchange people between closures until these lose little: simulated annealing on the loss that is published.
+# Closure loss and annealing -------------------------------------------------------------------------------------------
+# Exchange people between closures to reduce their information loss: simulated annealing on the loss that is published.
 
 
 @kernel()
 def loss(places: np.ndarray, caps: np.ndarray, ordered: np.ndarray, members: np.ndarray) -> float:
-    """What the closure of some people leaves open: the range of numbers, one cap for each further category.
+    """Information loss of the closure of some people: the range of numbers, one cap for each further category.
 
     `places` is people × attributes here: one person's attributes lie together.
     """
@@ -76,7 +78,7 @@ def loss(places: np.ndarray, caps: np.ndarray, ordered: np.ndarray, members: np.
 def change(
     places: np.ndarray, caps: np.ndarray, ordered: np.ndarray, members: np.ndarray, slot: int, comer: int
 ) -> float:
-    """How much more a closure loses if the person in one slot makes room for another."""
+    """Increase of a closure's loss if the person in one slot is replaced by another."""
     total = 0.0
     goer = members[slot]
     for a in range(caps.size):
@@ -175,13 +177,13 @@ def _moved(where: np.ndarray, before: int, after: int) -> None:
             return
 
 
-# Matchings ------------------------------------------------------------------------------------------------------------
-# Mix the matchings of a design: Kempe chains.
+# Mixing matchings -----------------------------------------------------------------------------------------------------
+# Mix the matchings of a design by Kempe chains.
 
 
 @kernel()
 def mix(pairs: np.ndarray, state: np.ndarray, to: np.ndarray, back: np.ndarray) -> None:
-    """For each pair of matchings in turn: of every cycle that the two form, exchange their edges or not, by a coin.
+    """Mix pairs of matchings in turn: for every cycle that the two form, exchange their edges or not, by a coin.
 
     `to[c, i]` is where matching c sends i, `back[c, j]` whom it sends to j. Both stay matchings, the edges stay the same.
     """
@@ -207,17 +209,17 @@ def mix(pairs: np.ndarray, state: np.ndarray, to: np.ndarray, back: np.ndarray) 
                 back[one, to[one, i]], back[other, to[other, i]] = i, i
 
 
-# Pair costs -----------------------------------------------------------------------------------------------------------
-# Who is near whom, and which pairs are too cheap to be left out: all pairs, a tile of similar people at a time.
+# Nearest neighbours and costs of pairs --------------------------------------------------------------------------------
+# Nearest people, and the pairs whose cost is too low to be left out: all pairs, a tile of similar people at a time.
 #
 # A person is one place per attribute, and an attribute counts at most its cap: the distance of two people is Σ min(|x −
 # y|, cap). Numbers lie within one cap of each other; categories, and a missing number, lie two caps apart, so that any
-# two different ones are exactly one cap apart. One formula without branches is what lets the processor take eight pairs
-# at once.
+# two different ones are exactly one cap apart. One formula without branches lets the processor take eight pairs at
+# once.
 #
-# Single precision finds the pairs in question, double precision decides about them. People stand in the `order` of
-# `SimilarTiles`, as `tiles` (tiles × attributes × people; the last person fills the last one); `low` and `high` are the
-# ends of each tile (attributes × tiles): one that is too far as a whole is not looked into.
+# Single precision selects pairs, double precision decides about them. People come in the `order` of `SimilarTiles`, as
+# `tiles` (tiles × attributes × people; the last person fills the last one); `low` and `high` are the ends of each tile
+# (attributes × tiles). A tile that is too far as a whole is skipped.
 
 
 TILE = 64  # people who are ruled out together
@@ -227,7 +229,7 @@ ROUNDED = 4096.0  # more than whole numbers up to 2⁶⁰ can be off as floating
 
 @kernel(parallel=True)
 def matrix(places: np.ndarray, caps: np.ndarray, out: np.ndarray) -> None:
-    """All distances, people × people."""
+    """Compute all distances, people × people."""
     for i in prange(places.shape[1]):
         for j in range(places.shape[1]):
             out[i, j] = between(places, caps, i, j)
@@ -267,7 +269,7 @@ def _taken(tiles: np.ndarray, one: int, out: np.ndarray) -> None:
 def nearest(
     tiles: np.ndarray, caps: np.ndarray, order: np.ndarray, low: np.ndarray, high: np.ndarray, near: np.ndarray
 ) -> None:
-    """The nearest others of each person, into the columns of `near`.
+    """Find the nearest others of each person, into the columns of `near`.
 
     Of equally near ones those that follow first in a circle of all people: within a group of like people everybody is then
     near to equally many, where "the first ones" would make a few of them everybody's neighbours.
@@ -286,7 +288,9 @@ def _nearest(
     home: int,
     near: np.ndarray,
 ) -> None:
-    """What `nearest` finds for the n-th `HOME` people; their own tile comes first, and then the ones that follow."""
+    """Find the nearest others, as `nearest` does, for the n-th `HOME` people; their own tile comes first, and then the
+    following ones.
+    """
     people, count, mine = order.size, near.shape[1], np.empty(caps.size, dtype=tiles.dtype)
     far, distances = np.empty(len(tiles), dtype=tiles.dtype), np.empty(TILE, dtype=tiles.dtype)
     best = np.empty(count, dtype=tiles.dtype)
@@ -357,7 +361,9 @@ def _underpriced(
     found: np.ndarray,
     gains: np.ndarray,
 ) -> None:
-    """What `underpriced` finds for the n-th `HOME` senders. Compiled by itself it takes a fifth of the time."""
+    """Find the pairs, as `underpriced` does, for the n-th `HOME` senders. Compiled by itself it takes a fifth of the
+    time.
+    """
     most, mine = found.shape[1], np.empty(caps.size, dtype=np.float32)
     far, distances = np.empty(len(tiles), dtype=np.float32), np.empty(TILE, dtype=np.float32)
     for a in range(home * HOME, min(asked.size, (home + 1) * HOME)):
@@ -433,7 +439,7 @@ def unproved(
     heads: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """How much all pairs of each sender that are not chosen would gain by the prices.
+    """Compute the gain, by the prices, of all pairs of each sender that are not chosen.
 
     Everything but `starts` and `heads` is in the `order`: these are the chosen arcs by number of the sender, heads ascending.
     `dearest` is the greatest receiver's price of a tile. In double precision throughout: zeros are a proof.
@@ -501,15 +507,15 @@ def _keep(gain: int, other: int, gains: np.ndarray, found: np.ndarray) -> None:
         gains[at], found[at] = gain, other
 
 
-# Tours ----------------------------------------------------------------------------------------------------------------
-# Round trips through all people, and matchings at random: the paper's heuristics on a matrix of distances.
+# Tours and random matchings -------------------------------------------------------------------------------------------
+# Tours through all people, and random matchings: the paper's heuristics on a matrix of distances.
 #
 # A tour is an order of the people; the last one returns to the first.
 
 
 @kernel()
 def follow_nearest(distances: np.ndarray, start: int, tour: np.ndarray) -> None:
-    """From a start always on to the nearest person who was not visited yet."""
+    """Make a tour that always continues to the nearest person not visited yet."""
     people = tour.size
     free = np.ones(people, dtype=np.bool_)
     here = start
@@ -571,7 +577,9 @@ def _unroll(start: int, following: np.ndarray, tour: np.ndarray) -> None:
 
 @kernel()
 def cheapest_insertion(distances: np.ndarray, start: int, tour: np.ndarray) -> None:
-    """Grow a tour by whoever lengthens it least. Each remembers its best place, and looks again only if that is gone."""
+    """Grow a tour by the person that lengthens it least. Each remembers its best place, and searches again only if that
+    is gone.
+    """
     people = tour.size
     following = np.full(people, -1, dtype=np.int64)
     following[start] = start
@@ -602,7 +610,7 @@ def cheapest_insertion(distances: np.ndarray, start: int, tour: np.ndarray) -> N
 
 @kernel(inner=True)
 def _best_place(distances: np.ndarray, one: int, start: int, following: np.ndarray) -> tuple[int, float]:
-    """After whom somebody lengthens the tour least, and by how much."""
+    """Find the place where a person lengthens the tour least, and by how much."""
     place, growth, here = start, np.inf, start
     while True:
         on = following[here]
@@ -638,7 +646,7 @@ def two_opt(distances: np.ndarray, tour: np.ndarray) -> None:
 
 @kernel()
 def nearest_free(distances: np.ndarray, order: np.ndarray, barred: np.ndarray, to: np.ndarray) -> bool:
-    """Send everybody, in this order, to the nearest one that is free and not barred; False: someone found none."""
+    """Send each person, in this order, to the nearest one that is free and not barred; False: for one none was found."""
     free = np.ones(order.size, dtype=np.bool_)
     for i in order:
         best, length = -1, np.inf
@@ -654,7 +662,7 @@ def nearest_free(distances: np.ndarray, order: np.ndarray, barred: np.ndarray, t
 
 @kernel()
 def draw(distances: np.ndarray, barred: np.ndarray, draws: int, state: np.ndarray, best: np.ndarray) -> bool:
-    """The cheapest of `draws` random matchings without barred edges; False: none was found.
+    """Draw `draws` random matchings without barred edges and keep the cheapest; False: none was found.
 
     A barred edge is exchanged with that of a random other person until none is left. (Drawing anew until no edge is barred,
     as printed, would take e^(k−1) times as long.)
@@ -692,7 +700,7 @@ def _mend(barred: np.ndarray, state: np.ndarray, to: np.ndarray) -> bool:
     return True
 
 
-# Transport ------------------------------------------------------------------------------------------------------------
+# Minimum-cost transport -----------------------------------------------------------------------------------------------
 
 
 @kernel()
@@ -707,7 +715,7 @@ def settle(
     used: np.ndarray,
     load: np.ndarray,
 ) -> None:
-    """Let every `stale` sender choose its cheapest arcs anew; `used`, the senders' prices and the loads follow."""
+    """Let every `stale` sender choose its cheapest arcs again; `used`, the senders' prices and the loads follow."""
     for i in range(starts.size - 1):
         if not stale[i]:
             continue
@@ -825,7 +833,7 @@ def balance(
     used: np.ndarray,
     load: np.ndarray,
 ) -> int:
-    """Move every unit too many along a shortest path to someone with too few.
+    """Move every surplus unit along a shortest path to a receiver with too few.
 
     One search from all who have too much serves a quarter of them, by paths that share nothing but where they begin.
     (One search for each unit: four times slower at 48,842 people.) Returns how many units could not be moved: none, if

@@ -1,4 +1,4 @@
-"""Every way to a design, by its name in a recipe."""
+"""Search methods for a k-concealment design, by their names in a recipe."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EFFORT, MOVES = 30_000, 300_000_000  # exchanges per person and in all, where no
 
 @dataclass(frozen=True)
 class DesignSearch:
-    """How to look for a design."""
+    """Method and parameters of the search for a design."""
 
     k: int
     method: Method = "exact"
     draws: int = 10_000  # of the lottery
 
     def design(self, people: People, rng: np.random.Generator) -> Design:
-        """Look for it; the identity is its first matching."""
+        """Search a design; the identity is its first matching."""
         if self.k == 1:
             return Design(np.arange(len(people))[None])
         if self.method == "exact":
@@ -48,5 +48,5 @@ class DesignSearch:
 
 
 def refined(people: People, design: Design, effort: int | None, rng: np.random.Generator) -> Design:
-    """The design after a local search on the loss of its closures; `effort` exchanges are tried per person."""
+    """Refine a design by a local search on the loss of its closures; `effort` exchanges are tried per person."""
     return annealed(people, design, min(EFFORT, MOVES // len(people)) if effort is None else effort, rng)

@@ -1,13 +1,13 @@
-"""The optimum: the cheapest graph in which everybody has k − 1 edges to others and k − 1 from others.
+"""Optimal k-concealment: the cheapest graph in which everybody has k − 1 edges to others and k − 1 from others.
 
-The paper looks for it among n! matchings; yet it is a transportation problem. Any (k − 1)-regular bipartite graph splits
-into perfect matchings (König), so the cheapest such graph is the cheapest complete k-concealment.
+The paper searches n! matchings; yet it is a transportation problem. Any (k − 1)-regular bipartite graph splits into
+perfect matchings (König), so the cheapest such graph is the cheapest complete k-concealment.
 
-Only arcs to near people are looked at first, and an auction in ever smaller steps finds prices that nearly prove the optimum
-among those. Prices tell of every pair that was left out whether it would gain: it is then added. At last the solution is
-made exact along shortest paths, until no pair gains any more. What is left is optimal among all pairs, and the prices are
-the certificate. (Subgradient steps instead of the auction: 3 times slower on 48,842 people with k = 7, nearly all of it
-in shortest paths.)
+The search starts with arcs to near people only, and an auction in ever smaller steps finds prices that nearly prove the
+optimum among those. From the prices follows for every other pair whether it would reduce the cost; such pairs are
+added. At last the solution is made exact along shortest paths, until no pair reduces the cost. The result is optimal
+among all pairs, and the prices are the certificate. (Subgradient steps instead of the auction: 3 times slower on 48,842
+people with k = 7, nearly all of it in shortest paths.)
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Optimum:
         return float(sum(length.sum() for length in _lengths(people, self.tails, self.heads)))
 
     def gap(self, people: People) -> float:
-        """How much cheaper any choice could be at most, by the prices alone: the certificate. All pairs, O(n² · attributes).
+        """Upper bound on the gap to the optimum, by the prices alone: the certificate. All pairs, O(n² · attributes).
 
         Every pair that gains by the prices but is not chosen, and every chosen one that does not gain, counts.
         """
@@ -70,7 +70,7 @@ class Optimum:
 
 
 def exact(people: People, k: int) -> Optimum:
-    """The cheapest (k − 1)-regular graph without self-edges. O(n² · attributes) on all cores, memory O(n · k)."""
+    """Find the cheapest (k − 1)-regular graph without self-edges. O(n² · attributes) on all cores, memory O(n · k)."""
     if len(people) < k:
         raise UsageError(Message("error_decide.too_few_people", people=len(people), k=k))
     return _Search(people, k - 1).run()

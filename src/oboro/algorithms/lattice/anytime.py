@@ -1,10 +1,12 @@
-"""Lattices with more nodes than can be listed: a good node soon, better ones while there is time.
+"""Anytime search of a lattice with too many nodes to list: a hill climb for good nodes, branch and bound for a lower
+bound.
 
-*Descent*: from the top, step by step to the finer neighbour that loses least, then by exchanges (one attribute
-coarser, alone or with another one finer) until none helps. *Kicks*: from the best node some attributes are made coarser by
-chance, and the descent begins there again. *Guesses*, in turns with them: of many nodes near the best ones those are checked
-that lose least by a regression. Both go on as long as there is time, or without a time limit as long as that helps now and
-then. The chance is the same on every machine. How far the best node can be is told by `BoxSearch`.
+*Descent*: from the top, step by step to the finer neighbour of least loss, then by exchanges (one attribute coarser,
+alone or with another one finer) until none helps. *Kicks*: from the best node some attributes are made coarser at
+random, and the descent begins there again. *Guesses*, in turns with them: of many nodes near the best ones those are
+evaluated that lose least by a regression. Both go on as long as there is time, or without a time limit as long as they
+improve the result now and then. Random numbers are the same on every machine. `BoxSearch` gives the gap between the
+best node and the optimum.
 """
 
 from __future__ import annotations
@@ -34,16 +36,16 @@ if TYPE_CHECKING:
 __all__ = ["BlockBounds", "BlockOptima", "BoxSearch", "HillClimb", "HugeSearch", "SuppressionGuess", "part_of"]
 
 
-# Block optima ---------------------------------------------------------------------------------------------------------
-# What every node of a lattice loses at least: the attributes in a few large blocks, and the optimum of each block
-# alone.
+# Lower bound by blocks of attributes ----------------------------------------------------------------------------------
+# Lower bound on the loss of every node of a lattice: the attributes in a few large blocks, and the optimum of each
+# block alone.
 #
-# Classes over fewer attributes are unions of classes, so whom few levels suppress, every node with these levels
-# suppresses. A block's own lattice, with k alone and nothing asked of the suppressed, therefore has an optimum that its
-# part of a node's loss never goes below. Such a lattice can be listed. The larger the blocks, the nearer the sum comes
-# to the optimum of all: of eighteen columns 0.50 with blocks of 65,000 nodes, where small tables and boxes reach 0.35
-# in the same time, and the best loses 0.71. Columns with few levels are put together first: then a block of the same
-# size has more columns, and loses more.
+# Classes over fewer attributes are unions of classes, so records that a few levels suppress are suppressed at every
+# node with these levels. A block's own lattice, with k alone and no requirement on the suppressed records, therefore
+# has an optimum that its part of a node's loss never falls below. Such a lattice can be listed. The larger the blocks,
+# the nearer the sum comes to the optimum of all: of eighteen columns 0.50 with blocks of 65,000 nodes, where small
+# tables and boxes reach 0.35 in the same time, and the best loses 0.71. Columns with few levels are put together first:
+# then a block of the same size has more columns, and loses more.
 
 
 STAGES = (1 << 16, 600_000, 1 << 21, 1 << 23)  # nodes of a block
@@ -52,7 +54,9 @@ UNASKED = 2  # stages where nobody asked for a proof
 
 
 def part_of(problem: Problem, some: list[int]) -> Problem:
-    """The problem of some attributes alone, with k alone: no node of the whole suppresses fewer, or loses less by these."""
+    """Return the problem of some attributes alone, with k alone: no node of the whole suppresses fewer, or loses less
+    by these.
+    """
     loss = problem.loss
     assert isinstance(loss, CellLoss)
     return replace(
@@ -72,7 +76,7 @@ def part_of(problem: Problem, some: list[int]) -> Problem:
 
 @dataclass(eq=False)
 class BlockOptima:
-    """A bound that rises in stages. `solve` finds the optimum of a block, or how little it can lose."""
+    """Lower bound that rises in stages. `solve` finds the optimum of a block, or a lower bound on its loss."""
 
     problem: Problem
     solve: Callable[[Problem], SearchResult]
@@ -85,11 +89,11 @@ class BlockOptima:
         self.stage = 0 if self._suits() else len(STAGES)
 
     def due(self, climbed: float) -> bool:
-        """Whether the next stage is worth its time, after a climb that checked so many nodes."""
+        """Return whether the next stage is worth its time, after a climb that evaluated so many nodes."""
         return self.stage < len(STAGES) and climbed >= DUE[self.stage]
 
     def advance(self) -> None:
-        """One stage."""
+        """Run one stage."""
         blocks, total = self._dealt(STAGES[self.stage]), 0.0
         self.stage += 1
         for block in blocks if len(blocks) > 1 else ():
@@ -100,7 +104,7 @@ class BlockOptima:
         self.bound = max(self.bound, self.problem.loss.unfold(total)) if len(blocks) > 1 else self.bound
 
     def _least(self, block: tuple[int, ...]) -> float | None:
-        """What a block loses at least, as the loss folds it; None where nothing is known."""
+        """Return a lower bound on the loss of a block, as the loss folds it; None where nothing is known."""
         if block not in self.known:
             part = part_of(self.problem, list(block))
             found = self.solve(part)
@@ -114,7 +118,9 @@ class BlockOptima:
         return self.known[block]
 
     def _suits(self) -> bool:
-        """Whether the loss adds up over attributes, more suppressed never cost less, and a block takes no reading of all rows."""
+        """Return whether the loss adds up over attributes, more suppressed never cost less, and a block takes no
+        reading of all rows.
+        """
         problem, loss = self.problem, self.problem.loss
         if not isinstance(loss, CellLoss) or loss.largest or problem.person is not None or problem.sliced:
             return False
@@ -131,13 +137,13 @@ class BlockOptima:
         return [tuple(sorted(block)) for block in blocks]
 
 
-# Block bounds ---------------------------------------------------------------------------------------------------------
-# What the nodes of a box of the lattice lose at least, from few attributes at a time.
+# Lower bound of a box -------------------------------------------------------------------------------------------------
+# Lower bound on the loss of the nodes of a box of the lattice, from a few attributes at a time.
 #
 # Classes over fewer attributes are unions of classes. So a node suppresses at least as many records as any few of its
 # levels do alone. The attributes are dealt into blocks; of each block's own lattice every node is known that suppresses
-# few enough. Where the loss adds up over attributes, the least that each block loses within a box adds up to a bound
-# for the box.
+# few enough records. Where the loss adds up over attributes, the least losses of the blocks within a box add up to a
+# bound for the box.
 
 
 BLOCK_NODES = 600  # in a block; four times as many close a gap no sooner, and take four times as long to know
@@ -161,7 +167,7 @@ class BlockBounds:
 
     @staticmethod
     def of(problem: Problem, over: Callable[[], bool]) -> BlockBounds:
-        """Look at every block; once time is `over` the rest counts as suppressing nobody, which is safe."""
+        """Evaluate every block; once time is `over` the rest counts as suppressing nothing, which is safe."""
         loss, blocks = problem.loss, _dealt(problem)
         assert isinstance(loss, CellLoss)
         bases, slopes = loss.bounds(problem.limit)
@@ -184,7 +190,9 @@ class BlockBounds:
         )
 
     def least(self, low: Levels, high: Levels, surely: int) -> float:
-        """What a node between two nodes loses at least, as `fold` counts, if it suppresses at least so many."""
+        """Lower bound on the loss, as `fold` counts, of the nodes between two nodes, if these suppress at least so
+        many.
+        """
         box, gone = (np.array(low), np.array(high)), float(surely)
         blocks = (self.attributes, self.firsts, self.strides, self.base, self.slope, self.surely)
         total = float(least_of_box(*box, gone, *blocks))
@@ -204,7 +212,9 @@ def _sums(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def _suppressed(problem: Problem, some: list[int], over: Callable[[], bool]) -> np.ndarray:
-    """How many records, or people, k alone suppresses at each node over some attributes; above the limit at least so many."""
+    """Count the records, or people, that k alone suppresses at each node over some attributes; above the limit a lower
+    bound.
+    """
     part = part_of(problem, some)
     lattice, surely = part.lattice, np.zeros(part.lattice.shape, dtype=np.int64)
     checker = None if over() else NodeChecker.of(part)
@@ -231,17 +241,18 @@ def _dealt(problem: Problem) -> list[list[int]]:
     return blocks
 
 
-# Box search -----------------------------------------------------------------------------------------------------------
-# Proving which node is the best where the lattice cannot be listed: branch and bound over boxes.
+# Branch and bound over boxes ------------------------------------------------------------------------------------------
+# Proof of optimality where the lattice cannot be listed: branch and bound over boxes.
 #
-# A *box* is every node between two nodes. Its coarsest node tells how many records each of its nodes suppresses at
-# least; where these are too many, the box is done. Its levels tell what each of its nodes loses at least
-# (`BlockBounds`; where classes are counted, its finest node tells). A box that may hold a better node is cut in two at
-# one attribute: the coarser half keeps the coarsest node, that of the finer half is checked. The box that may lose
-# least comes first. So the bound of the first box is a bound for everything that is still open; it rises, and when it
-# meets the loss of the best node, that node is the best of all.
+# A *box* is the set of nodes between two nodes. Its coarsest node gives a lower bound on the suppressed records of each
+# of its nodes; where these are too many, the box is done. Its levels give a lower bound on the loss of each of its
+# nodes (`BlockBounds`; where classes are counted, its finest node does). A box that may hold a better node is cut in
+# two at one attribute: the coarser half keeps the coarsest node, that of the finer half is evaluated. The box with the
+# least lower bound comes first. So the bound of the first box is a bound for all open boxes; it rises, and when it
+# meets the loss of the incumbent, that node is optimal.
 #
-# What is done depends on the problem alone, never on the machine: only when it ends does, where time is limited.
+# The sequence of steps depends on the problem alone, never on the machine; only the moment of the end does, where time
+# is limited.
 
 
 SAME = 1e-12  # losses closer than this are equal; then the lexicographically smallest levels win
@@ -255,7 +266,7 @@ Box = tuple[float, int, Levels, Levels, int]
 
 @dataclass(eq=False)
 class BoxSearch:
-    """A search that closes in on the best node from below. `known` are nodes that were checked before."""
+    """Branch and bound that raises the lower bound on the optimum. `known` are nodes evaluated before."""
 
     problem: Problem
     checker: NodeChecker | SlicedChecker
@@ -283,19 +294,21 @@ class BoxSearch:
 
     @property
     def done(self) -> bool:
-        """Whether no box is left that may hold a better node."""
+        """True if no box is left that may hold a better node."""
         return self.started and not self.waiting and not self.deep
 
     @property
     def bound(self) -> float:
-        """No node loses less than this, except those that were checked."""
+        """Lower bound on the loss of all nodes except those that were evaluated."""
         waiting = [box[0] for box in (*self.waiting[:1], *self.deep)]
         if not self.started:
             return -inf
         return self.problem.loss.unfold(min(waiting)) if waiting else inf
 
     def unsure(self) -> list[Node]:
-        """Checked nodes that might lose less than the best with other classes joined to the suppressed; the best first."""
+        """Evaluated nodes that might lose less than the best with other classes joined to the suppressed; the best
+        first.
+        """
         high = inf if self.best is None else self.best.loss - SAME
         found = {node.levels: node for node in self.open_groups if node.least < high}
         return sorted(found.values(), key=lambda node: (round(node.least, 12), node.levels))
@@ -371,14 +384,14 @@ class BoxSearch:
         return -inf if self.blocks is None else self.blocks.least(low, high, min(surely, self.problem.limit))
 
     def _hopeless(self, bound: float, low: Levels) -> bool:
-        """Whether no node of a box is better than the best, or as good and lexicographically smaller."""
+        """Return whether no node of a box is better than the best, or as good and lexicographically smaller."""
         if self.best is None:
             return bound == inf
         fold = self.problem.loss.fold
         return bound > fold(self.best.loss + SAME) or (bound >= fold(self.best.loss - SAME) and low >= self.best.levels)
 
     def _where(self, low: Levels, high: Levels) -> tuple[int, int]:
-        """After which level of which attribute a box is cut: where both halves are expected to end soon."""
+        """Choose the attribute and level after which a box is cut: both halves are expected to end soon."""
         best, found = -1.0, (-1, -1)
         for a, (first, last) in enumerate(zip(low, high, strict=True)):
             if first < last:
@@ -422,16 +435,17 @@ def _cuts(problem: Problem) -> list[dict[tuple[int, int], tuple[float, int]]]:
 
 
 def _nodes(low: Levels, high: Levels) -> int:
-    """How many nodes a box has."""
+    """Return the number of nodes of a box."""
     return prod(last - first + 1 for first, last in zip(low, high, strict=True))
 
 
-# Suppression guess ----------------------------------------------------------------------------------------------------
-# How many records a node will suppress, guessed from the nodes that were checked.
+# Regression of suppressed records -------------------------------------------------------------------------------------
+# Estimate of the records that a node suppresses, from the nodes evaluated so far.
 #
-# What levels lose without suppression is known at once; how many records they suppress takes a look at the table. The
-# logarithm of that number is nearly a sum over attributes. So a linear regression on the steps of the levels guesses
-# it, and the search looks at the nodes first that promise most. A wrong guess costs a look, never an answer.
+# The loss of levels without suppression is known at once; the number of records they suppress takes a reading of the
+# table. The logarithm of that number is nearly a sum over attributes. So a linear regression on the steps of the levels
+# estimates it, and the search evaluates the most promising nodes first. A wrong estimate costs an evaluation, and never
+# changes the answer.
 
 
 FAR = 4  # a node that suppresses so many times the limit counts as suppressing that: a look at it ends early
@@ -440,7 +454,9 @@ SLACK = 1.15  # what is guessed to suppress so many times the limit may still ke
 
 @dataclass(eq=False)
 class SuppressionGuess:
-    """A regression that learns from every checked node. Learning is O(steps²) a node, a guess O(steps), after O(steps³) for all."""
+    """Regression that learns from every evaluated node. Learning is O(steps²) a node, a guess O(steps), after O(steps³)
+    for all.
+    """
 
     problem: Problem
     loss: CellLoss
@@ -460,7 +476,7 @@ class SuppressionGuess:
             self.base = [np.log1p(base) for base in self.base]
 
     def learn(self, nodes: Sequence[Node]) -> None:
-        """Take some checked nodes into account."""
+        """Add some evaluated nodes to the regression."""
         steps = self._steps(np.array([node.levels for node in nodes]))
         most = FAR * self.problem.limit + 10
         seen = np.log1p(np.minimum([node.surely for node in nodes], most))
@@ -468,7 +484,7 @@ class SuppressionGuess:
         self.sums += steps.T @ seen
 
     def outlook(self, levels: np.ndarray) -> np.ndarray:
-        """What each row of levels may lose, for comparing: those that probably suppress too many come last."""
+        """Estimate the loss of each row of levels, for comparing: those that probably suppress too many come last."""
         weights = np.linalg.solve(self.products, self.sums)
         gone = np.expm1((self._steps(levels) @ weights).clip(0, 30))
         total = np.zeros(len(levels))
@@ -498,7 +514,9 @@ MANY = 64  # nodes that are worth a second thread, where several are counted in 
 
 @dataclass(eq=False)
 class HillClimb:
-    """A hill climb from neighbour to neighbour. It remembers what it checked, and which nodes failed with everything below them."""
+    """Hill climb from neighbour to neighbour. It remembers the nodes it evaluated, and those that failed with
+    everything below them.
+    """
 
     problem: Problem
     checker: NodeChecker | SlicedChecker
@@ -530,7 +548,7 @@ class HillClimb:
             self._kick()
 
     def go_on(self, best: Node | None) -> None:
-        """Begin again from the best node, which somebody else may have found."""
+        """Begin again from the best node, which may have been found by another search."""
         fresh, self.best = best is not self.best, best
         with ThreadPoolExecutor(2) as self.pool:
             if fresh:
@@ -611,11 +629,11 @@ class HillClimb:
             checked = self.check(layer)
 
     def over(self) -> bool:
-        """Whether time or work is used up."""
+        """Return whether time or work is used up."""
         return self.limits.over() or (not self.tireless and self.work > self.most)
 
     def check(self, wanted: Sequence[Levels]) -> list[Node]:
-        """Check nodes, on both threads; those that must fail are left out."""
+        """Evaluate nodes, on both threads; those that must fail are left out."""
         new = [levels for levels in dict.fromkeys(wanted) if levels not in self.nodes and not self._hopeless(levels)]
         hurdle = inf if self.best is None else self.best.loss + SAME
         if self.checker.many_at_once and len(new) < MANY:
@@ -653,7 +671,7 @@ class HillClimb:
         self.fails = end
 
     def progress(self) -> SearchProgress:
-        """How far the search is."""
+        """Return the progress of the search."""
         loss = None if self.best is None else self.best.loss
         return SearchProgress(len(self.nodes), len(self.nodes), self.problem.lattice.size, loss)
 
@@ -693,12 +711,11 @@ class HillClimb:
         )
 
 
-# Huge search ----------------------------------------------------------------------------------------------------------
-# Searching a lattice that cannot be listed: climb to a good node, then prove from below how good it is.
+# Anytime search -------------------------------------------------------------------------------------------------------
+# Search of a lattice that cannot be listed: climb to a good node, then raise the lower bound to prove how good it is.
 #
-# The two take turns, so that a bound is known soon: the climb begins where chance leads it and goes on from what the
-# proof found. Without a limit both end after an amount of work; whoever wants the optimum whatever it takes lets them
-# go on until it is proved.
+# The two take turns, so that a bound is known soon: the climb begins at random nodes and continues from nodes that the
+# proof found. Without a limit both end after an amount of work; with `prove` they go on until the optimum is proven.
 
 
 PROVING = 3_000_000_000  # cells that the proof reads before it stops by itself: about ten seconds
@@ -709,7 +726,9 @@ LONGER = (2000, 40_000)  # groups looked at for the classes that join the suppre
 
 @dataclass(eq=False)
 class HugeSearch:
-    """A search of one problem. `prove`: it goes on until the optimum is known, or the time is up."""
+    """Search of a lattice that cannot be listed. With `prove` it goes on until the optimum is proven, or the time is
+    up.
+    """
 
     problem: Problem
     checker: NodeChecker | SlicedChecker
@@ -728,7 +747,9 @@ class HugeSearch:
         self.optima = None if self.solve is None else BlockOptima(self.problem, self.solve)
 
     def run(self) -> None:
-        """Climb and prove in turns, and climb again from what the proof found; where the climb rests the proof goes on alone."""
+        """Climb and prove in turns, and climb again from the proof's nodes; where the climb rests the proof goes on
+        alone.
+        """
         self.climb.run(self.first)
         turn = TURN
         while True:
@@ -771,7 +792,7 @@ class HugeSearch:
         self.climb.best = self.boxes.best
 
     def over(self) -> bool:
-        """Whether time is up, or enough was read where nobody asked for a proof."""
+        """Return whether time is up, or enough was read where no proof was requested."""
         read = self.boxes.checked * (self.checker.weight * len(self.problem.columns) + EACH)
         return self.limits.over() or (self.limits.seconds is None and not self.prove and read > PROVING)
 
@@ -789,7 +810,7 @@ class HugeSearch:
         self.limits.report(self.progress)
 
     def progress(self) -> SearchProgress:
-        """How far the search is."""
+        """Return the progress of the search."""
         best, size = self.boxes.best, self.problem.lattice.size
         if self.climb.best is not None and (best is None or self.climb.best.rank < best.rank):
             best = self.climb.best  # the proof has not heard of it yet
@@ -799,17 +820,17 @@ class HugeSearch:
 
     @property
     def evaluated(self) -> int:
-        """How many nodes were checked."""
+        """Number of evaluated nodes."""
         return min(len(self.climb.nodes) + self.boxes.checked, self.problem.lattice.size)
 
     @property
     def exact(self) -> bool:
-        """Whether the best node is known to be the best of all (or that there is none)."""
+        """True if the best node is proven optimal (or no node can be released)."""
         return self.boxes.done and not self.boxes.unsure()
 
     @property
     def bound(self) -> float | None:
-        """No node that can be released loses less than this; None where nothing is known."""
+        """Lower bound on the loss of all nodes that can be released; None where nothing is known."""
         best = self.boxes.best
         waiting = self.boxes.bound if self.optima is None else max(self.boxes.bound, self.optima.bound)
         least = min([inf if best is None else best.loss, waiting, *(one.least for one in self.boxes.unsure())])
@@ -817,7 +838,7 @@ class HugeSearch:
 
     @property
     def feasible(self) -> list[Node]:
-        """The best nodes that were checked, the best first."""
+        """The best evaluated nodes, the best first."""
         return self.boxes.feasible or sorted(
             (node for node in self.climb.nodes.values() if node.feasible), key=lambda node: node.rank
         )

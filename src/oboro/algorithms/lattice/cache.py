@@ -1,4 +1,4 @@
-"""Checkers that remember: each division of the records is looked at once, whatever is asked of it."""
+"""Cache of node evaluations: class sizes of each division of the records, reused for every k and suppression limit."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 
-# Class sizes ----------------------------------------------------------------------------------------------------------
-# How many records stand in classes of which size: what is kept of one look at a node.
+# Class sizes of a node ------------------------------------------------------------------------------------------------
+# Number of records in classes of each size: what is kept of one evaluation of a node.
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Look:
 
     @staticmethod
     def of(counted: np.ndarray, records: np.ndarray, **more: Any) -> Look:
-        """From the size of each class as it is counted, and its records."""
+        """Build it from the size of each class as it is counted, and its records."""
         sizes, place, times = np.unique(counted, return_inverse=True, return_counts=True)
         held = np.bincount(place.ravel(), weights=records, minlength=sizes.size).astype(np.int64)
         return Look(sizes, np.cumsum(held), times, **more)
@@ -82,7 +82,7 @@ class Look:
         return Look(sizes, held, times, int(times.sum()), squares, most=most)
 
     def answers(self, k: int) -> bool:
-        """Whether it says how much is suppressed for this k."""
+        """Return whether it determines the suppressed records for this k."""
         return self.least <= k and (self.most is None or k <= self.most)
 
     @property
@@ -91,14 +91,14 @@ class Look:
         return [(int(size), int(times)) for size, times in zip(self.sizes, self.times, strict=True) if times]
 
     def small(self, k: int) -> int:
-        """Records of classes smaller than k that no rule suppresses."""
+        """Return the number of records of classes smaller than k that no rule suppresses."""
         place = int(self.sizes.searchsorted(k))
         return int(self.records[place - 1]) if place else 0
 
 
-# Known nodes ----------------------------------------------------------------------------------------------------------
-# What is known of the nodes of one lattice, and what that tells: the next question of the same kind asks only what is
-# new.
+# Evaluated nodes of one lattice ---------------------------------------------------------------------------------------
+# Evaluations of the nodes of one lattice and the bounds that follow from them, reused by the next search of the same
+# kind.
 
 
 MOST_KINDS = 64  # for as many kinds of questions what looks told is kept
@@ -106,7 +106,7 @@ MOST_KINDS = 64  # for as many kinds of questions what looks told is kept
 
 @dataclass(eq=False)
 class KnownNodes:
-    """Looks at the nodes of one lattice, and bounds on losses that were found there. Threads may share them."""
+    """Evaluations of the nodes of one lattice, and bounds on losses found there. Threads may share them."""
 
     looks: dict[Levels, Look] = field(default_factory=dict)
     floors: dict[Hashable, dict[Levels, float]] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class KnownNodes:
     """For each kind of question how many looks were asked, and what they told."""
 
     def keep(self, levels: Levels, look: Look) -> None:
-        """Keep a look; one that is replaced may have told less."""
+        """Keep an evaluation; one that is replaced may have contained less."""
         if self.looks.get(levels, look) is not look:
             self._told.clear()
         self.looks[levels] = look
@@ -132,12 +132,12 @@ class KnownNodes:
         return found
 
 
-# Division -------------------------------------------------------------------------------------------------------------
-# How the nodes of a problem divide its records, as keys of what is remembered of them.
+# Cache keys -----------------------------------------------------------------------------------------------------------
+# Division of the records by the nodes of a problem, as cache keys.
 
 
 def digest_of(*arrays: np.ndarray) -> bytes:
-    """What stands for the content of arrays."""
+    """Return a digest of the content of arrays."""
     out = blake2b(digest_size=16)
     for array in arrays:
         out.update(f"{array.dtype}{array.shape}".encode())
@@ -147,7 +147,7 @@ def digest_of(*arrays: np.ndarray) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """How the nodes of a problem divide its records, as keys of what is remembered."""
+    """Division of the records by the nodes of a problem, as cache keys."""
 
     problem: Problem
     digest: Callable[[np.ndarray], bytes]
@@ -156,7 +156,7 @@ class Division:
 
     @cached_property
     def parts(self) -> tuple[tuple[tuple[bytes, bytes] | None, ...], ...]:
-        """For each attribute and level: whose values are put under which labels; None where there is only one label."""
+        """For each attribute and level, digests of the codes and of their labels; None where there is only one label."""
         digest = self.digest
         return tuple(
             tuple((digest(column.codes), digest(one.table)) if len(one.labels) > 1 else None for one in tree.levels)
@@ -165,7 +165,7 @@ class Division:
 
     @cached_property
     def asked(self) -> tuple[Any, ...]:
-        """What is asked of classes beyond k."""
+        """Requirements on classes beyond k."""
         problem, digest = self.problem, self.digest
         rules = [
             (rule.kind, rule.count, rule.level, rule.of_people, *map(digest, (rule.codes, rule.whole, rule.tree)))
@@ -177,19 +177,19 @@ class Division:
 
     @cached_property
     def tuples(self) -> tuple[Any, ...]:
-        """What distinct tuples depend on: the values, the secrets and the people."""
+        """Key of distinct tuples: the values, the sensitive values and the people."""
         columns = tuple(self.digest(column.codes) for column in self.problem.columns)
         secrets = tuple(self.digest(codes) for codes in self.problem.secrets)
         return ("tuples", columns, secrets, self.asked[1:])
 
     @cached_property
     def slices(self) -> tuple[Any, ...]:
-        """What slices of rows depend on: values and hierarchies."""
+        """Key of slices of rows: values and hierarchies."""
         return ("slices", self.parts)
 
     @cached_property
     def cost(self) -> tuple[Any, ...]:
-        """What losses are made from."""
+        """Key of losses."""
         loss = self.problem.loss
         figures = [getattr(loss, one.name) for one in fields(loss)]
         odd = tuple(one for one in figures if isinstance(one, bool | int | float | str))
@@ -200,12 +200,12 @@ class Division:
         return (odd, digest_of(loss.weights, paid, *added))
 
     def of(self, levels: Levels) -> tuple[Any, ...]:
-        """The key of a look: the same for nodes that divide the records alike."""
+        """Return the key of an evaluation: the same for nodes that divide the records alike."""
         held = frozenset(part for a, level in enumerate(levels) if (part := self.parts[a][level]) is not None)
         return (held, self.asked)
 
     def question(self, levels: Levels) -> tuple[Any, ...]:
-        """The key of a node that was checked: nothing but the limit is missing in it."""
+        """Return the key of an evaluated node: everything but the suppression limit is part of it."""
         return (levels, *self._questioned)
 
     @cached_property
@@ -221,19 +221,19 @@ def _further(problem: Problem) -> list[Any]:
     return [value for value in held if isinstance(value, bool | float | str)]
 
 
-# Look memory ----------------------------------------------------------------------------------------------------------
-# What looks at nodes saw, kept for other questions: one look answers every k and every limit on suppression.
+# Cache shared by searches ---------------------------------------------------------------------------------------------
+# Evaluations of nodes, kept for other problems: one evaluation answers every k and every suppression limit.
 #
-# A look keeps how many records stand in classes of which size. With rules beyond k it also keeps how many records a
-# rule suppresses, whatever k is; that holds for every k that is not smaller than the one that was asked, for smaller
-# classes were not asked.
+# Kept are the numbers of records in classes of each size. With rules beyond k it is also kept how many records a rule
+# suppresses, whatever k is; that holds for every k that is not smaller than the one evaluated, for smaller classes were
+# not judged.
 #
-# What a look depends on is how the node divides the records, and nothing else: so it is kept by the labels of the
-# columns (`Division`). It is found again after a column was left out that stood on `*`, or after another column got
+# An evaluation depends on the division of the records by the node, and on nothing else: so its key is the labels of the
+# columns (`Division`). It is found again after a column was left out that was on `*`, or after another column got
 # another hierarchy.
 #
-# Only failures are answered from memory, and losses that do not depend on who is suppressed. Everything else is asked
-# of the checker, so that a search with memory finds what a search without finds.
+# Only failures are answered from the cache, and losses that do not depend on which records are suppressed. Everything
+# else is evaluated by the checker, so that a search with the cache finds what a search without it finds.
 
 
 MOST_LOOKS = 300_000  # about a kilobyte each; beyond, the older half is forgotten
@@ -246,7 +246,7 @@ MOST_LARGE, MOST_SMALL = 32, 2048  # arrays whose digests are known
 
 @dataclass(eq=False)
 class LookMemory:
-    """What searches over the same records share. Threads may share it."""
+    """Cache shared by searches over the same records. Threads may share it."""
 
     looks: dict[tuple[Any, ...], Look] = field(default_factory=dict)
     nodes: dict[tuple[Any, ...], Node] = field(default_factory=dict)
@@ -261,7 +261,7 @@ class LookMemory:
     _lock: Lock = field(default_factory=Lock)
 
     def checker(self, problem: Problem) -> RememberingChecker | RememberingSlices:
-        """What checks the nodes of a problem and remembers it."""
+        """Return a checker of the nodes of a problem that uses this cache."""
         division = Division(problem, self.digest)
         division = replace(division, space=self._space(division))
 
@@ -273,13 +273,13 @@ class LookMemory:
         return RememberingChecker(problem, tuples, problem.lattice.bottom, memory=self, division=division)
 
     def tuple_checker(self, problem: Problem, division: Division) -> NodeChecker:
-        """What checks nodes by the distinct tuples of the records, without memory of nodes; the tuples are kept."""
+        """Return a checker by the distinct tuples of the records, without a cache of nodes; the tuples are kept."""
         found = self._checker(division.tuples, lambda: NodeChecker.of(problem))
         assert isinstance(found, NodeChecker)
         return NodeChecker(problem, found.tuples, problem.lattice.bottom)
 
     def _space(self, division: Division) -> KnownNodes:
-        """What is known of a lattice's nodes; the latest few lattices are kept."""
+        """Return the evaluated nodes of a lattice; the latest few lattices are kept."""
         key = (division.slices, division.asked)
         with self._lock:
             held = self._spaces[key] = self._spaces.pop(key, KnownNodes())
@@ -288,14 +288,14 @@ class LookMemory:
             return held
 
     def look(self, division: Division, levels: Levels) -> Look | None:
-        """What is remembered of a node's classes."""
+        """Return the cached classes of a node."""
         found = self.looks.get(division.of(levels))
         if found is not None:
             division.space.keep(levels, found)
         return found
 
     def keep_look(self, division: Division, levels: Levels, look: Look) -> None:
-        """Remember a node's classes."""
+        """Cache a node's classes."""
         division.space.keep(levels, look)
         self.keep(self.looks, division.of(levels), look)
 
@@ -310,7 +310,7 @@ class LookMemory:
         return found
 
     def keep(self, held: dict[tuple[Any, ...], Any], key: tuple[Any, ...], one: Any) -> None:
-        """Remember; where there is too much, the older half is forgotten."""
+        """Cache a result; where the cache is full, the older half is dropped."""
         with self._lock:
             held[key] = one
             if len(held) > MOST_LOOKS:
@@ -318,7 +318,7 @@ class LookMemory:
                     del held[old]
 
     def rebased(self, key: tuple[Any, ...]) -> tuple[DistinctTuples, Levels] | None:
-        """Tuples that were joined for coarser nodes, and the levels that they can be asked for."""
+        """Return tuples that were joined for coarser nodes, and the levels that they serve."""
         return self._rebased.get(key)
 
     def keep_rebased(self, key: tuple[Any, ...], found: tuple[DistinctTuples, Levels]) -> None:
@@ -329,7 +329,7 @@ class LookMemory:
                 del self._rebased[next(iter(self._rebased))]
 
     def rolled_up(self, key: tuple[Any, ...], make: Callable[[], RolledUp]) -> RolledUp:
-        """What counts nodes from the classes of others; the latest few are kept."""
+        """Return the counter of nodes from the classes of others; the latest few are kept."""
         found = self._rolled.get(key) or make()
         with self._lock:
             self._rolled.pop(key, None)
@@ -339,7 +339,7 @@ class LookMemory:
         return found
 
     def digest(self, array: np.ndarray) -> bytes:
-        """What stands for the content of an array; of the latest few arrays it is known already."""
+        """Return the digest of an array; for the latest few arrays it is cached."""
         held = self._large if array.nbytes >= LARGE else self._small
         known = held.get(id(array))
         if known is None or known[0] is not array:
@@ -351,11 +351,11 @@ class LookMemory:
         return known[1]
 
 
-# Sliced sizes ---------------------------------------------------------------------------------------------------------
-# One look at all rows, slice by slice: how many classes have which size.
+# Class sizes from slices ----------------------------------------------------------------------------------------------
+# One evaluation of all rows, slice by slice: the number of classes of each size.
 #
-# Where all rows are one slice, each thread counts a share of the rows for itself, and what they counted is added. (With
-# one slice counted by one thread, people 1M took 10 ms a look by the clock and by the processor; so did every look of a
+# Where all rows are one slice, each thread counts a share of the rows for itself, and their counts are added. (With one
+# slice counted by one thread, people 1M took 10 ms a look by the clock and by the processor; so did every look of a
 # session, which begins at the top, whose layout has one slice.)
 
 
@@ -365,7 +365,7 @@ TOGETHER = 1 << 20  # rows of one slice that are counted before it is asked whet
 
 
 def sliced_sizes(checker: SlicedChecker, levels: Levels) -> Look:
-    """The sizes of a node's classes. O(rows · digits)."""
+    """Return the sizes of a node's classes. O(rows · digits)."""
 
     problem = checker.problem
     most = FEW if problem.k <= FEW else max(1 << 16, 2 * problem.k)
@@ -427,7 +427,7 @@ def _slice(counted: _Count, part: int, counters: np.ndarray, table: np.ndarray, 
     return counters
 
 
-# Remembering ----------------------------------------------------------------------------------------------------------
+# Caching checkers -----------------------------------------------------------------------------------------------------
 
 
 FEW_SIZES = 1024  # sizes of classes that are told apart in a quick look
@@ -443,7 +443,7 @@ def _answered(division: Division, look: Look, levels: Levels) -> Node | None:
 
 
 def _floor(division: Division, look: Look, levels: Levels) -> float | None:
-    """What a node and everything coarser loses at least; None where classes must be read for it."""
+    """Lower bound on the loss of a node and everything coarser; None where classes must be read for it."""
     loss = division.problem.loss
     if isinstance(loss, CellLoss):
         return -inf
@@ -453,7 +453,7 @@ def _floor(division: Division, look: Look, levels: Levels) -> float | None:
 
 
 def _surely(problem: Problem, look: Look) -> int:
-    """How many records go at least: in every finer node as many."""
+    """Lower bound on the suppressed records of a node, valid in every finer one too."""
     strong = look.gone == 0 or not look.whole or all(rule.strong for rule in problem.rules)
     return look.small(problem.k) + (look.gone if strong and problem.population is None else look.surely)
 
@@ -506,26 +506,28 @@ def _kept(memory: LookMemory, division: Division, node: Node, *, certain: bool) 
 
 
 def _unlike_others(problem: Problem) -> bool:
-    """Whether more decides than what is kept tells: limits on the sizes of all classes, labels that a reader cannot tell apart."""
+    """Return whether more decides than what is kept tells: limits on the sizes of all classes, labels that a reader
+    cannot tell apart.
+    """
     unclear = problem.population is not None and problem.population.unclear is not None
     return bool(problem.class_sizes) or unclear or problem.earnings is not None
 
 
 def _remembers(problem: Problem) -> bool:
-    """Whether a class is suppressed by what it is alone, so that sizes and rules tell how much goes."""
+    """Return whether a class is suppressed by what it is alone, so that sizes and rules tell how much goes."""
     of_all = problem.most_classes is not None or problem.kept_risk is not None or bool(problem.class_sizes)
     return not problem.whole_people and not of_all
 
 
 @dataclass(frozen=True, eq=False)
 class RememberingChecker(NodeChecker):
-    """A checker of distinct tuples that looks at each division of the records once."""
+    """Checker of distinct tuples that evaluates each division of the records once."""
 
     memory: LookMemory = field(kw_only=True)
     division: Division = field(kw_only=True)
 
     def check(self, levels: Levels, hurdle: float = inf, *more: Any) -> Node:
-        """Check one node, from memory where that is enough."""
+        """Evaluate one node, from the cache where that is enough."""
         if _unlike_others(self.problem):
             return NodeChecker.check(self, levels, hurdle, *more)
         if self.many_at_once and not more:
@@ -556,17 +558,17 @@ class RememberingChecker(NodeChecker):
 
     @property
     def known(self) -> dict[Levels, float]:
-        """Of every node that was looked at, how many records are surely suppressed."""
+        """For every evaluated node, a lower bound on the suppressed records."""
         return _known(self.problem, self.division)
 
     @property
     def floors(self) -> dict[Levels, float]:
-        """Of every node that was looked at, what it and everything coarser loses at least."""
+        """For every evaluated node, a lower bound on the loss of it and everything coarser."""
         return _floors(self.problem, self.division)
 
     @property
     def many_at_once(self) -> bool:
-        """Whether several nodes are checked sooner together than one by one."""
+        """True if several nodes are checked sooner together than one by one."""
         return self.counts_sizes and self._quick
 
     @cached_property
@@ -576,7 +578,7 @@ class RememberingChecker(NodeChecker):
 
     @property
     def _quick(self) -> bool:
-        """Whether the sizes of classes tell who is suppressed, and are counted without numbering the classes."""
+        """True if the sizes of classes tell who is suppressed, and are counted without numbering the classes."""
         problem = self.problem
         few = problem.only_k and problem.k <= FEW_SIZES and len(self.tuples.blocks) == 1
         return few and _remembers(problem)
@@ -628,11 +630,11 @@ class RememberingChecker(NodeChecker):
         return failed or _checked(self.memory, self.division, levels)
 
     def at_once(self, levels: Levels) -> bool:
-        """Whether memory is enough to check a node."""
+        """Return whether the cache is enough to evaluate a node."""
         return not _unlike_others(self.problem) and self._recalled(levels) is not None
 
     def sizes(self, levels: Levels) -> Look:
-        """The sizes of all classes, whether a rule suppresses them or not."""
+        """Return the sizes of all classes, whether a rule suppresses them or not."""
         key = (self.division.of(levels)[0], ((), None, self.division.asked[-1]))
         look = self.memory.looks.get(key)
         if look is None:
@@ -682,14 +684,14 @@ class RememberingChecker(NodeChecker):
 
 @dataclass(eq=False)
 class RememberingSlices(SlicedChecker):
-    """A checker of very many rows that looks at each division of the records once."""
+    """Checker of very many rows that evaluates each division of the records once."""
 
     memory: LookMemory = field(kw_only=True)
     division: Division = field(kw_only=True)
 
     @property
     def known(self) -> dict[Levels, float]:
-        """Of every node that was looked at, how many records are surely suppressed."""
+        """For every evaluated node, a lower bound on the suppressed records."""
         return _known(self.problem, self.division)
 
     @cached_property
@@ -698,7 +700,7 @@ class RememberingSlices(SlicedChecker):
         return self.memory.tuple_checker(self.problem, self.division)
 
     def sizes(self, levels: Levels) -> Look:
-        """The sizes of all classes."""
+        """Return the sizes of all classes."""
         look = self.memory.look(self.division, levels)
         if look is None or not look.answers(self.problem.k):
             look = sliced_sizes(self, levels)
@@ -708,7 +710,7 @@ class RememberingSlices(SlicedChecker):
         return look
 
     def check(self, levels: Levels, hurdle: float = inf, *more: Any) -> Node:
-        """Check one node, from memory where that is enough."""
+        """Evaluate one node, from the cache where that is enough."""
         look = self.sizes(levels)
         return _answered(self.division, look, levels) or self._satisfying(levels, look, hurdle, *more)
 

@@ -1,13 +1,16 @@
-"""Which classes may be released: the privacy models as the deciding side sees them, on histograms of a class.
+"""Requirements on a class during a search: rules of the privacy models on histograms of sensitive values.
 
-Two kinds of monotonicity decide what a search may conclude without looking:
+Two kinds of monotonicity decide what a search may conclude without evaluating a node:
 
-- *strong*: a class that keeps the rule keeps it after being joined with any other (size ≥ k, distinct l-diversity);
-- *weak*: two classes that both keep the rule keep it when they are joined (entropy and recursive l-diversity,
-t-closeness, (α,k), δ-disclosure, β-likeness: the share of a value in the joined class lies between its shares in the two).
+- *strong*: a class that satisfies the rule satisfies it after being joined with any other (size ≥ k, distinct
+l-diversity);
 
-Neither holds for rules about sensitive values where people are counted (`Rule.of_people`), nor for δ-disclosure of the values
-that a class holds: a value that only one of two classes holds may become too rare in both together.
+- *weak*: two classes that both satisfy the rule satisfy it when they are joined (entropy and recursive l-diversity,
+t-closeness, (α,k), δ-disclosure, β-likeness: the share of a value in the joined class lies between its shares in the
+two).
+
+Neither holds for rules about sensitive values where people are counted (`Rule.of_people`), nor for δ-disclosure of the
+values that a class contains: a value that only one of two classes contains may become too rare in both together.
 
 With a weak rule, joining a good class with a bad one may give a bad one, so a coarser node may suppress more than a
 finer one.
@@ -62,13 +65,13 @@ __all__ = [
 ]
 
 
-# Half spaces ----------------------------------------------------------------------------------------------------------
-# Half-spaces that separate a class which breaks a rule from all that keep it.
+# Separating half-spaces -----------------------------------------------------------------------------------------------
+# Half-spaces that separate a class violating a rule from all classes that satisfy it.
 #
-# The histograms of sensitive values that keep a rule are a convex cone (for distinct diversity they are not, and values
-# are counted instead). A histogram h outside it is separated by weights w with w · h < 0 and w · g ≥ 0 for every g that
-# keeps the rule. So if some classes are joined to h and the whole keeps the rule, then the sum of w · g over these
-# classes is at least −w · h.
+# The histograms of sensitive values that satisfy a rule are a convex cone (for distinct diversity they are not, and
+# values are counted instead). A histogram h outside it is separated by weights w with w · h < 0 and w · g ≥ 0 for every
+# g that satisfies the rule. So if some classes are joined to h and the whole satisfies the rule, then the sum of w · g
+# over these classes is at least −w · h.
 
 
 STRICT = 1e-9  # what a strict inequality lacks where both sides are equal
@@ -79,7 +82,8 @@ MIXED = np.array([1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6])
 def lacking(
     kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray, held: np.ndarray, each: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """What a class with these values lacks, and what each of some others adds at most. O(values · classes).
+    """Return the amount that a class with these values lacks, and upper bounds on what each of some others adds.
+    O(values · classes).
 
     Nothing is lacking (0 or less) where no half-space was found: then nothing is known.
     """
@@ -94,7 +98,8 @@ def lacking(
 
 
 def lacking_at(how: How, held: np.ndarray, base: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray] | None:
-    """What a class `base` lacks, and what each of some others adds, by a half-space that is told by a third one, `held`.
+    """Return what a class `base` lacks, and what each of some others adds, by a half-space that a third one, `held`,
+    defines.
 
     It holds whoever of the others joins `base`, and whether `held` breaks the rule or not; most is told where it does.
     """
@@ -191,7 +196,7 @@ def _entropy(level: float, held: np.ndarray, each: np.ndarray) -> tuple[float, n
     return (float(gaps[best]), gains[:, best]) if told[best] > 0 else (0.0, np.ones(len(each)))
 
 
-# Class rules ----------------------------------------------------------------------------------------------------------
+# Rules on sensitive values --------------------------------------------------------------------------------------------
 
 
 R = TypeVar("R", bound="Callable[..., Rule]")
@@ -218,44 +223,49 @@ class Rule:
 
     @property
     def assumed(self) -> attributes.RuleKind:
-        """The properties of its kind."""
+        """Properties of the kind of rule."""
         return attributes.KINDS[self.kind]
 
     @property
     def fixed_codes(self) -> bool:
-        """Whether the codes of values may not change places: their order counts, or `count` names one of them."""
+        """True if the codes of values may not change places: their order counts, or `count` names one of them."""
         return self.assumed.ordered_codes or (self.kind == attributes.ALPHA and self.count >= 0)
 
     @property
     def strong(self) -> bool:
-        """Whether joining with any class keeps the rule."""
+        """True if a class that satisfies the rule satisfies it after joining any other."""
         return self.assumed.monotone and not self.of_people
 
     @property
     def joinable(self) -> bool:
-        """Whether two classes that keep the rule keep it when they are joined."""
+        """True if two classes that satisfy the rule satisfy it when they are joined."""
         return self.assumed.union_closed and not self.of_people
 
     def breaks(self, held: np.ndarray, size: int | None = None) -> bool:
-        """Whether one class with this histogram of sensitive values, of so many records or people, breaks the rule."""
+        """Return whether one class with this histogram of sensitive values, of so many records or people, violates the
+        rule.
+        """
         size = int(held.sum()) if size is None else size
         verdict = nodes.breaks(held, size, self.kind, self.count, self.level, self.whole, self.tree)
         return verdict == 1 or (verdict == 2 and not _entropy_at_least(held, self.level))
 
     def lacking(self, held: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray]:
-        """How much a class that breaks the rule lacks, and at most how much each of some others adds if it joins.
+        """Return the amount that a violating class lacks, and upper bounds on what each of some others adds if it
+        joins.
 
         Joined classes that keep the rule together add at least as much as is lacking (`oboro.algorithms.lattice.constraints`).
         """
         return lacking(self.kind, self.count, self.level, self.whole, self.tree, held, each)
 
     def lacking_at(self, held: np.ndarray, base: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray] | None:
-        """The same for a class `base` by a half-space with `held` on its wrong side, if one is known that holds whoever joins."""
+        """Return the same for a class `base` by a half-space with `held` on its wrong side, if one is known that holds
+        for every joining class.
+        """
         how = self.kind, self.count, self.level, self.whole, self.tree
         return lacking_at(how, held, base, each)
 
     def counting(self, person: Column) -> Rule:
-        """The same rule of people: `person` says whose each record is."""
+        """Return the same rule with people counted: `person` gives the person of each record."""
         everybody = Groups.of([], self.codes.size)
         width = self.whole.size
         whole = tally_people(everybody, person, self.codes, np.arange(width), width).whole
@@ -409,7 +419,7 @@ def _places(column: Column) -> np.ndarray:
 
 
 def _entropy_at_least(held: np.ndarray, level: float) -> bool:
-    """Whether the entropy is at least log(level), to 60 digits: total · log(total) − Σ c · log c ≥ total ·
+    """Return whether the entropy is at least log(level), to 60 digits: total · log(total) − Σ c · log c ≥ total ·
     log(level).
     """
     with localcontext(prec=60):
@@ -419,17 +429,15 @@ def _entropy_at_least(held: np.ndarray, level: float) -> bool:
         return bool(entropy - total * Decimal(level).ln() >= -(Decimal(10) ** -40))
 
 
-# Population limits ----------------------------------------------------------------------------------------------------
-# Everybody whom a table was drawn from, and what a class must keep with regard to them.
+# Population: k-map and δ-presence -------------------------------------------------------------------------------------
+# Population from which a table was drawn, and the limits of a class with regard to it.
+# - *k-map*: at least k people of the population match each released record. Strong: joining classes only adds people.
+# - *δ-presence*: of the people who match a class, the share that is in the table lies between two limits. With an upper
+#   limit only it is weak (the share in a union lies between the shares); with a lower one it is not even that, for a
+#   class may be joined by people of whom none is in the table.
 #
-# - *k-map*: at least k people of the population look like each released record. Strong: joining classes only adds
-#   people.
-# - *δ-presence*: of the people who look like a class, the part that is in the table lies between two limits. With an
-#   upper limit only it is weak (the part in a union lies between the parts); with a lower one it is not even that, for
-#   a class may be joined by people of whom nobody is in the table.
-#
-# The suppressed records are a class too. Whoever fits no released class must be among them, or not in the table at all:
-# so the people who look like the suppressed are all who fit no released class.
+# The suppressed records are a class too. A person who matches no released class must be among them, or not in the table
+# at all: so the people who match the suppressed records are all who match no released class.
 
 
 Unclear = tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
@@ -456,20 +464,20 @@ class Population:
 
     @property
     def strong(self) -> bool:
-        """Whether joining with any class keeps the limits."""
+        """True if a class that satisfies the limits satisfies them after joining any other."""
         return self.low <= 0 and self.high >= 1 and self.unclear is None
 
     @property
     def joinable(self) -> bool:
-        """Whether two classes that keep the limits keep them when they are joined, whoever else joins them."""
+        """True if two classes that satisfy the limits satisfy them when they are joined, whichever others join them."""
         return self.low <= 0 and self.unclear is None
 
     def breaks_k_map(self, people: np.ndarray) -> np.ndarray:
-        """Which classes break k-map."""
+        """Return which classes violate k-map."""
         return np.asarray(people < self.least)
 
     def breaks_presence(self, sizes: np.ndarray, people: np.ndarray, more: int = 0) -> np.ndarray:
-        """Which classes break δ-presence; so many `more` people may belong to any.
+        """Return which classes violate δ-presence; `more` people may belong to any class.
 
         One division each, so that a limit of 0.3 and 3 of 10 round alike. Where fewer people belong to a class for certain than it
         has records, all of them may be in the table, and no more than all.
@@ -478,7 +486,7 @@ class Population:
         return np.asarray((low < self.low) | (high > self.high) | ((people == 0) & (sizes > 0) & (self.high < 1)))
 
     def safe(self, size: int, people: int, more: int = 0) -> bool:
-        """Whether the suppressed records keep the limits, with the people who fit no other class."""
+        """Return whether the suppressed records satisfy the limits, with the people who match no other class."""
         if size == 0:
             return people + more == 0 or self.low <= 0  # otherwise these people are known to be absent
         return people >= self.least and not bool(self.breaks_presence(np.array([size]), np.array([people]), more)[0])
@@ -486,7 +494,9 @@ class Population:
     def counted(
         self, tuples: DistinctTuples, labels: np.ndarray, found: int, levels: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """How many people each class covers for certain, how many for certain if it is suppressed, and of how many it is open."""
+        """Count the people whom each class covers for certain, those it covers for certain if suppressed, and the
+        uncertain people.
+        """
         assert tuples.people is not None
         every = _sums(labels, tuples.people, found)
         if self.unclear is None:
@@ -510,8 +520,9 @@ def _sums(labels: np.ndarray, numbers: np.ndarray, found: int) -> np.ndarray:
 def unclear_values(
     hierarchies: Sequence[Hierarchy], chosen: Sequence[Sequence[int]], columns: Sequence[Column], limit: int
 ) -> Unclear | None:
-    """For each attribute and chosen level: the values that another level with the same label puts under another one; and also
-    those that another level puts under some label of this one. None where no text stands on two levels with other values.
+    """For each attribute and chosen level, find the values that another level with the same label puts under another
+    one; and also those that another level puts under some label of this one. None where no text is on two levels with
+    other values.
 
     A reader sees texts and no levels. Whoever such a label covers on one level only is not covered for certain, unless the other
     labels of the column tell the level: at most `limit` records are suppressed, so of more than these some label is seen.
@@ -525,7 +536,7 @@ def unclear_values(
 def all_stars(
     hierarchies: Sequence[Hierarchy], chosen: Sequence[Sequence[int]], columns: Sequence[Column]
 ) -> tuple[tuple[bool, ...], ...]:
-    """For each attribute and chosen level whether every record has `*` there."""
+    """For each attribute and chosen level, return whether every record has `*` there."""
     return tuple(
         tuple(_starred(hierarchy.levels[i], column.counts > 0) for i in picked)
         for hierarchy, picked, column in zip(hierarchies, chosen, columns, strict=True)
@@ -556,23 +567,23 @@ def _unclear(hierarchy: Hierarchy, counts: np.ndarray, limit: int) -> list[tuple
     return found
 
 
-# Whole people ---------------------------------------------------------------------------------------------------------
-# Suppressing whole people: whoever has one record in a class that must go, goes with all records.
+# Suppression of whole people ------------------------------------------------------------------------------------------
+# Suppression of whole people: a person with one record in a suppressed class is suppressed with all records.
 #
-# The classes that these leave may become too small in turn, so the rest is counted again until nothing changes. What is
-# left is the largest set of people of whom every class holds at least k. A coarser node only joins classes, so such a
-# set is one there too, and the largest is no smaller: the number of people who go never rises with the levels. (With
-# rules about sensitive values that is not so, and the search draws no conclusion from it.)
+# The remaining classes may become too small in turn, so the rest is counted again until nothing changes. What is left
+# is the largest set of people of whom every class has at least k. A coarser node only joins classes, so such a set is
+# one there too, and the largest is no smaller: the number of suppressed people never rises with the levels. (With rules
+# about sensitive values that is not so, and the search does not prune on them.)
 
 
 def judge(checker: NodeChecker, classes: NodeClasses) -> NodeClasses:
-    """Say who goes: first by k alone, then by the rules too, unless k suppresses too many."""
+    """Determine the suppressed people: first by k alone, then by the rules too, unless k suppresses too many."""
     assert checker.problem.person is not None
     return _let_go(checker, classes, np.zeros(len(checker.problem.person.values), dtype=bool))
 
 
 def _let_go(checker: NodeChecker, classes: NodeClasses, gone: np.ndarray) -> NodeClasses:
-    """Who goes after those of a mask; `surely` are those whom k alone lets go."""
+    """Determine the suppressed people after those of a mask; `surely` are those whom k alone suppresses."""
     by_k = _settled(checker, classes, gone, ())
     surely = by_k.suppressed
     if surely > checker.problem.limit or not checker.problem.rules:
@@ -582,7 +593,7 @@ def _let_go(checker: NodeChecker, classes: NodeClasses, gone: np.ndarray) -> Nod
 
 
 def complete(checker: NodeChecker, classes: NodeClasses) -> NodeClasses | None:
-    """Let the people of further classes go, those of the smallest first, until the suppressed are a safe class too.
+    """Suppress the people of further classes, the smallest first, until the suppressed are a safe class too.
 
     None where the limit does not allow that.
     """
@@ -600,7 +611,7 @@ def complete(checker: NodeChecker, classes: NodeClasses) -> NodeClasses | None:
 
 
 def kept_sizes(checker: NodeChecker, classes: NodeClasses) -> np.ndarray:
-    """How many records each class keeps, of those that keep any."""
+    """Number of records that each class keeps, of those that keep any."""
     if classes.leaving is None:
         return np.asarray(classes.sizes[~classes.gone])
     sizes = _sizes(checker, classes)
@@ -608,7 +619,9 @@ def kept_sizes(checker: NodeChecker, classes: NodeClasses) -> np.ndarray:
 
 
 def _settled(checker: NodeChecker, classes: NodeClasses, gone: np.ndarray, rules: Sequence[int]) -> NodeClasses:
-    """Who goes beside those of a mask; count the rest again until nothing changes. O(tuples) a round."""
+    """Determine the people suppressed beside those of a mask; count the rest again until nothing changes. O(tuples) a
+    round.
+    """
     persons = _persons(checker)
     while True:
         stay = ~gone[persons]
@@ -638,7 +651,7 @@ def _people(checker: NodeChecker, classes: NodeClasses) -> np.ndarray:
 
 
 def _sizes(checker: NodeChecker, classes: NodeClasses) -> np.ndarray:
-    """How many records stay in each class."""
+    """Count the remaining records of each class."""
     out = np.zeros(classes.sizes.size, dtype=np.int64)
     nodes.sizes(classes.labels, np.where(classes.out, 0, checker.tuples.weights), out)
     return out

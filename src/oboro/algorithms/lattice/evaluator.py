@@ -1,6 +1,6 @@
-"""Checking one node of the lattice: which equivalence classes it makes, which of them must go, and what that costs.
+"""Evaluation of a node of the lattice: equivalence classes, suppressed records and information loss.
 
-Everything is read from distinct tuples of codes with their number. Nothing depends on the order of the rows.
+Everything is read from distinct tuples of codes with their counts. Nothing depends on the order of the rows.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ __all__ = [
 
 
 # Distinct tuples ------------------------------------------------------------------------------------------------------
-# Distinct combinations of codes with their number: what a node is read from instead of the records.
+# Distinct combinations of codes with their counts: nodes are evaluated from them instead of the records.
 
 
 KEY_SPACE = 1 << 62  # keys up to here are summed without overflow; more attributes are keyed in blocks
@@ -123,7 +123,7 @@ class DistinctTuples:
 
     @staticmethod
     def counted(codes: Sequence[np.ndarray], widths: Sequence[int], weights: np.ndarray) -> DistinctTuples:
-        """Tuples that somebody else counted; tied to no records."""
+        """Build tuples from combinations counted elsewhere; tied to no records."""
         return DistinctTuples(*_numbered_through(codes, widths), weights, (), None)
 
     @staticmethod
@@ -148,7 +148,7 @@ class DistinctTuples:
         return tuples.merged(Groups.of(held, rows).labels)
 
     def taken(self, which: np.ndarray) -> DistinctTuples:
-        """Some of the tuples (a boolean each); no longer tied to records."""
+        """Return some of the tuples (a boolean each); no longer tied to records."""
         return replace(
             self,
             codes=self.codes[which],
@@ -160,7 +160,7 @@ class DistinctTuples:
         )
 
     def merged(self, labels: np.ndarray) -> DistinctTuples:
-        """Tuples with the same label (and the same secrets) as one; any of them stands for all."""
+        """Merge tuples with the same label (and the same sensitive values); any of them represents all."""
         groups = self._alike(labels)
         first = groups.first_rows()
         return replace(
@@ -209,8 +209,8 @@ def _inverse(order: np.ndarray) -> np.ndarray:
 
 
 def _many_alike(codes: Sequence[np.ndarray], rows: int, together: bool = False) -> bool:
-    """Whether reducing to tuples is worth a grouping: always for small tables, else if a sample says that half share
-    one. `together` says that those who may share one stand together: then the sample is of a few runs.
+    """Return whether reducing to tuples is worth a grouping: always for small tables, else if a sample says that half
+    share one. `together` says that those who may share one stand together: then the sample is of a few runs.
     """
     if rows <= ALWAYS:
         return rows > 0
@@ -245,7 +245,7 @@ MOST_TABLES = 1024  # of digits at some levels; then they are made anew
 
 @dataclass(frozen=True, eq=False)
 class FusedDigits:
-    """Which attributes each digit stands for, and the digits of each tuple, numbered through."""
+    """Attributes of each digit, and the digits of each tuple, numbered through."""
 
     groups: tuple[tuple[int, ...], ...]
     codes: np.ndarray
@@ -256,7 +256,7 @@ class FusedDigits:
 
     @staticmethod
     def of(codes: np.ndarray, offsets: np.ndarray, block: range, hierarchies: Sequence[Hierarchy]) -> FusedDigits:
-        """From codes, numbered through, of which the digits stand for a block. O(tuples · attributes)."""
+        """Build digits from codes, numbered through, of which the digits represent a block. O(tuples · attributes)."""
         widths = np.diff(offsets).tolist()
         groups, sizes = _grouped(widths, block, min(WIDEST, len(codes) // 8))
         out, start = np.empty((len(codes), len(groups)), dtype=smallest_unsigned(sum(sizes))), 0
@@ -271,7 +271,7 @@ class FusedDigits:
         return FusedDigits(tuple(map(tuple, groups)), out, sum(sizes), hierarchies)
 
     def table(self, levels: Levels) -> tuple[np.ndarray, int]:
-        """For each value of each digit its part of a node's keys, and how many keys can be."""
+        """Return for each value of each digit its part of a node's keys, and the number of possible keys."""
         parts, stride = [], 1
         for g, group in enumerate(self.groups):
             key = (g, *map(levels.__getitem__, group))
@@ -311,7 +311,7 @@ def _grouped(widths: Sequence[int], block: range, most: int) -> tuple[list[list[
     return groups, sizes
 
 
-# Node check -----------------------------------------------------------------------------------------------------------
+# Node evaluation ------------------------------------------------------------------------------------------------------
 
 
 ROLLED = 4096  # tuples from which on nodes are judged from finer ones; below, no compiled code is worth its loading
@@ -319,7 +319,7 @@ ROLLED = 4096  # tuples from which on nodes are judged from finer ones; below, n
 
 @dataclass(frozen=True, eq=False)
 class NodeChecker:
-    """Checks nodes of a problem. After `rebased(levels)` only nodes that are nowhere finer than these levels."""
+    """Evaluates nodes of a problem. After `rebased(levels)` only nodes that are nowhere finer than these levels."""
 
     problem: Problem
     tuples: DistinctTuples
@@ -328,31 +328,31 @@ class NodeChecker:
 
     @staticmethod
     def of(problem: Problem) -> NodeChecker:
-        """A checker of every node."""
+        """Return a checker of every node."""
         tuples = DistinctTuples.of(problem.columns, problem.secrets, problem.rows, problem.population, problem.person)
         return NodeChecker(problem, tuples, problem.lattice.bottom)
 
     def can_check(self, levels: Levels) -> bool:
-        """Whether the node of these levels and everything coarser can be checked."""
+        """Return whether the node of these levels and everything coarser can be evaluated."""
         return all(map(le, self.base, levels))
 
     at_a_time: ClassVar[int | None] = None
     """How many nodes are best checked together; None: that is for the search to say."""
 
     def prepare(self, several: Sequence[Levels]) -> None:
-        """These nodes are about to be checked: what costs as much for several as for one may be done now."""
+        """Prepare for the evaluation of these nodes: do now the work that costs as much for several as for one."""
 
     def at_once(self, levels: Levels) -> bool:
-        """Whether a node is known without reading anything; here: never."""
+        """Return whether a node is known without reading anything; here: never."""
         return False
 
     @property
     def weight(self) -> int:
-        """How many tuples or rows a check has to read."""
+        """Number of tuples or rows that an evaluation reads."""
         return len(self.tuples)
 
     def check(self, levels: Levels, hurdle: float = inf, steps: int = MAX_GROUPS_TRIED) -> Node:
-        """Check one node. O(tuples · attributes).
+        """Evaluate one node. O(tuples · attributes).
 
         Which classes join the suppressed is only asked where the node can lose less than `hurdle`.
         """
@@ -362,7 +362,7 @@ class NodeChecker:
         return self.completed(levels, hurdle, steps)
 
     def completed(self, levels: Levels, hurdle: float = inf, steps: int = MAX_GROUPS_TRIED) -> Node:
-        """Check one node class by class, and let classes join the suppressed where these are no safe class."""
+        """Evaluate one node class by class, and let classes join the suppressed where these are no safe class."""
         classes = self.judge(self.classes(levels), self.problem.limit)
         suppressed, floor = classes.suppressed, self._floor(classes)
         if suppressed > self.problem.limit:
@@ -375,7 +375,7 @@ class NodeChecker:
         return replace(node, least=whole.least, joined=whole.joined)
 
     def suppressed_tuples(self, node: Node) -> np.ndarray:
-        """One boolean per tuple: whether the node suppresses it. The node must be feasible."""
+        """Return for each tuple whether the node suppresses it. The node must be feasible."""
         classes = self.judge(self.classes(node.levels))
         if not node.joined:
             whole = complete(self, classes).classes
@@ -387,12 +387,14 @@ class NodeChecker:
         return joining(classes, np.concatenate(chosen)).out
 
     def suppressed_rows(self, node: Node) -> np.ndarray:
-        """One boolean per record: whether the node suppresses it. The node must be feasible."""
+        """Return for each record whether the node suppresses it. The node must be feasible."""
         gone = self.suppressed_tuples(node)
         return gone[: self.problem.rows] if self.tuples.rows is None else np.asarray(gone[self.tuples.rows])
 
     def rebased(self, levels: Levels) -> NodeChecker:
-        """A checker of nodes nowhere finer than these levels: tuples that agree there are one. The same if that saves little."""
+        """Return a checker of nodes nowhere finer than these levels: tuples that agree there are one. The same if that
+        saves little.
+        """
         if self.problem.population is not None and self.problem.population.unclear is not None:
             return self  # values under one label are not alike to a reader
         if self.rolls_rules:
@@ -404,19 +406,19 @@ class NodeChecker:
 
     @cached_property
     def rolled_up(self) -> RolledUp:
-        """What counts nodes where only sizes are asked."""
+        """Counter of nodes where only sizes matter."""
 
         return RolledUp(self.problem, self.tuples, self.digits[0])
 
     @cached_property
     def counts_sizes(self) -> bool:
-        """Whether sizes of classes tell all that is asked, and what is lost."""
+        """True if sizes of classes tell all that is asked, and what is lost."""
         told = self.problem.only_k and isinstance(self.problem.loss, CellLoss | ClassLoss)
         return told and (len(self.tuples.blocks) == 1 or self.columns is not None)
 
     @cached_property
     def columns(self) -> LabelColumns | None:
-        """What counts nodes faster where only sizes are asked and there are enough tuples."""
+        """Faster counter of nodes where only sizes matter and there are enough tuples."""
         if len(self.tuples) < ROLLED or not self.problem.only_k:
             return None
 
@@ -424,24 +426,26 @@ class NodeChecker:
 
     @cached_property
     def rolled_rules(self) -> RolledRules:
-        """What judges nodes where rules are asked of records."""
+        """Judge of nodes where rules on records apply."""
 
         return RolledRules(self.problem, self.tuples, self.digits[0])
 
     @cached_property
     def rolls_rules(self) -> bool:
-        """Whether classes are judged by their sizes and rules alone, and there are enough tuples for compiled code."""
+        """True if classes are judged by their sizes and rules alone, and there are enough tuples for compiled code."""
         if len(self.tuples) < ROLLED or len(self.tuples.blocks) > 1:
             return False
         return self.problem.only_rules and isinstance(self.problem.loss, CellLoss | ClassLoss)
 
     @property
     def many_at_once(self) -> bool:
-        """Whether several nodes are checked sooner together than one by one."""
+        """True if several nodes are checked sooner together than one by one."""
         return (self.counts_sizes or self.rolls_rules) and self.at_a_time is None
 
     def check_all(self, chosen: Sequence[Levels], hurdle: float = inf, *, later: bool = False) -> list[Node]:
-        """Check several nodes; some may be left open for `later`, where it takes long which classes join the suppressed."""
+        """Evaluate several nodes; some may be left open for `later`, where it takes long which classes join the
+        suppressed.
+        """
         if not self.many_at_once:
             return list(map(partial(self.check, hurdle=hurdle), chosen))
         found = zip(chosen, self.check_together(chosen, hurdle), strict=True)
@@ -451,7 +455,8 @@ class NodeChecker:
         ]
 
     def check_together(self, chosen: Sequence[Levels], hurdle: float) -> list[Node | None]:
-        """Several nodes where classes need only be large enough; None where good ones must be suppressed in addition.
+        """Evaluate several nodes where classes need only be large enough; None where good ones must be suppressed in
+        addition.
 
         Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
@@ -465,20 +470,22 @@ class NodeChecker:
         return [self.problem.node_of_sizes(*one, hurdle) for one in zip(chosen, *counts, strict=True)]
 
     def survey(self, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the classes of a node (see `NodeCounts`), and its suppressed records by attribute and cost. Parts of a table
-        that share no class add up to the whole: all are sums, but the last of the first is a least.
+        """Return sums over the classes of a node (see `NodeCounts`), and its suppressed records by attribute and cost.
+        Parts of a table that share no class add up to the whole: all are sums, but the last of the first is a minimum.
         """
         counts = self.rolled_up.count(np.array([levels]), self.problem.k, self.problem.limit)
         return counts.sizes[0], counts.tallies[0]
 
     def any_kept(self, levels: Levels) -> bool:
-        """Whether a class of the node is large enough; a quick no, a yes only as far as size is concerned."""
+        """Return whether a class of the node is large enough; False is certain quickly, True only as far as size is
+        concerned.
+        """
         if len(self.tuples.blocks) > 1:
             return True
         return bool(self.rolled_up.count(np.array([levels]), self.problem.k, 0).sizes[0, 2])
 
     def safe(self, tuples: np.ndarray) -> bool:
-        """Whether some tuples together keep every rule as one class."""
+        """Return whether some tuples together satisfy every rule as one class."""
         people = 0 if self.tuples.people is None else int(self.tuples.people[tuples].sum())
         size, held = self._as_class(tuples)
         return self._safe(size, people, held)
@@ -505,7 +512,7 @@ class NodeChecker:
         return held if self.tuples.persons is None else replace(held, persons=self.heads(held))
 
     def heads(self, classes: NodeClasses) -> np.ndarray:
-        """How many different people each class holds."""
+        """Count the different people of each class."""
         assert self.tuples.persons is not None
         out, last = np.zeros(classes.sizes.size, dtype=np.int64), np.full(classes.sizes.size, -1, dtype=np.int32)
         nodes.distinct_people(classes.labels, self.tuples.persons, last, out)
@@ -526,7 +533,7 @@ class NodeChecker:
         return np.concatenate(list(map(attrgetter("step"), map(getitem, loss.costs, levels)))).astype(np.uint32)
 
     def judge(self, classes: NodeClasses, most: int = ALL) -> NodeClasses:
-        """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many.
+        """Determine which classes violate a rule. Weak rules are not evaluated once strong ones suppress too many.
 
         Nor is the rest once classes that break one have more than `most` records.
         """
@@ -580,7 +587,7 @@ class NodeChecker:
         most: int = ALL,
         least: np.ndarray = UNASKED,
     ) -> None:
-        """Raise the verdicts of classes that break some of the rules to 1; until these have more than `most` records."""
+        """Raise the verdicts of classes that violate some of the rules to 1; until these have more than `most` records."""
         for i in which:
             ask_rule(self, i, classes, verdicts, most, least)
             for c in np.flatnonzero(verdicts == 2):
@@ -589,7 +596,7 @@ class NodeChecker:
                 verdicts[c] = self.problem.rules[i].breaks(held[i], size)
 
     def _as_class(self, tuples: np.ndarray) -> tuple[int, list[np.ndarray]]:
-        """How many records or people some tuples are together, and how many of them have each value, rule by rule."""
+        """Count the records or people of some tuples together, and those with each value, rule by rule."""
         persons, weights = self.tuples.persons, self.tuples.weights[tuples]
         owners = np.zeros(0, np.int64) if persons is None else persons[tuples].astype(np.int64)
         held = []
@@ -603,7 +610,7 @@ class NodeChecker:
         return int(weights.sum()) if persons is None else np.unique(owners).size, held
 
     def keeps(self, classes: NodeClasses) -> bool:
-        """Whether the suppressed, if there are any, are a class that keeps every rule (or need not be one)."""
+        """Return whether the suppressed, if there are any, are a class that satisfies every rule (or need not be one)."""
         people = 0 if classes.if_suppressed is None else int(classes.if_suppressed[classes.gone].sum())
         sizes, gone, relaxed = classes.sizes, classes.gone, self.problem.relaxed
         limits = self.problem.class_sizes
@@ -616,7 +623,7 @@ class NodeChecker:
         return self._safe(size, people, held, classes.open_people)
 
     def _safe(self, size: int, people: int, held: Sequence[np.ndarray], more: int = 0) -> bool:
-        """Whether the suppressed, if there are any, are a class that keeps every rule."""
+        """Return whether the suppressed, if there are any, are a class that keeps every rule."""
         rules, population = self.problem.rules, self.problem.population
         if population is not None and not population.safe(size, people, more):
             return False
@@ -625,14 +632,14 @@ class NodeChecker:
         return size >= self.problem.least_suppressed and not any(map(Rule.breaks, rules, held, repeat(size)))
 
     def smallest_first(self, classes: NodeClasses, most: int) -> np.ndarray:
-        """The classes that stay and have at most so many records, by size, then by the text of their labels."""
+        """Return the kept classes of at most so many records, by size, then by the text of their labels."""
         stay = np.flatnonzero(~classes.gone & (classes.sizes <= most))
         labels = self.labels_of(classes, stay)
         ranks = [self.problem.label_ranks(a, level)[labels[:, a]] for a, level in enumerate(classes.levels)]
         return np.asarray(stay[np.lexsort([*reversed(ranks), classes.sizes[stay]])])
 
     def labels_of(self, classes: NodeClasses, which: np.ndarray) -> np.ndarray:
-        """For some classes and each attribute, the number of the class's label on its level."""
+        """Return, for some classes and each attribute, the number of the class's label on its level."""
         order, starts = classes.members
         some = order[starts[which]]  # any member tells the labels
         codes = self.tuples.codes[some] - self.tuples.offsets[:-1]
@@ -642,7 +649,7 @@ class NodeChecker:
         return out
 
     def tallied(self, classes: NodeClasses) -> np.ndarray:
-        """The suppressed records by attribute and by what they cost."""
+        """Count the suppressed records by attribute and by what they cost."""
         loss, steps = self.problem.loss, self.steps(classes.levels)
         assert isinstance(loss, CellLoss)
         out = np.zeros((len(classes.levels), loss.width), dtype=np.int64)
@@ -653,7 +660,7 @@ class NodeChecker:
         return out
 
     def loss(self, classes: NodeClasses) -> float:
-        """What is lost with those suppressed who are."""
+        """Return the information loss with the given suppressed records."""
         loss = self.problem.loss
         if isinstance(loss, CellLoss):
             return loss.value(classes.levels, self.tallied(classes) if classes.suppressed else None)
@@ -672,17 +679,15 @@ class NodeChecker:
         return loss.floor(filled.size, int(np.dot(filled, filled)))
 
 
-# Rolled up ------------------------------------------------------------------------------------------------------------
-# Nodes counted from the classes of finer ones that were counted before, where nothing but the sizes of classes is
-# asked.
+# Roll-up of class sizes -----------------------------------------------------------------------------------------------
+# Nodes counted from the classes of finer nodes counted before, where only the sizes of classes matter.
 #
 # A class of a node is a union of classes of any finer node, so those are enough to count it, and they are fewer than
-# the tuples. What is kept are the classes of nodes that generalize the third of the attributes with most information as
-# the nodes that are asked for do, and the others not at all. Adult, nine columns, k = 5, 10 %: the 188 nodes to the
-# optimum read 8,400 entries each instead of 19,500, the 2,743 to all minimal ones 7,750 (counted by replaying recorded
-# searches). What lost: keeping the classes of every node that was asked for (15,000, and little more beside these),
-# half or two thirds of the attributes, or several such steps (8,200 to 11,000 and 6,100 to 7,700, with two to five
-# times as much kept).
+# the tuples. Kept are the classes of nodes that generalize the third of the attributes with most information as the
+# requested nodes do, and the others not at all. Adult, nine columns, k = 5, 10 %: the 188 nodes to the optimum read
+# 8,400 entries each instead of 19,500, the 2,743 to all minimal ones 7,750 (counted by replaying recorded searches).
+# What lost: keeping the classes of every requested node (15,000, and little more beside these), half or two thirds of
+# the attributes, or several such steps (8,200 to 11,000 and 6,100 to 7,700, with two to five times as much kept).
 
 
 MAX_KEPT_NODES = 256  # nodes whose classes are kept
@@ -695,7 +700,7 @@ WANTED = 2  # so often a finer node must be of use before its classes are kept
 
 
 class NodeCounts(NamedTuple):
-    """What is counted of some nodes, one row each."""
+    """Counts of some nodes, one row each."""
 
     sizes: np.ndarray
     """Suppressed records, classes, kept classes, squared sizes of all and of the kept ones, the smallest kept size."""
@@ -764,7 +769,7 @@ class FinerNodes:
 
 
 class _Scratch(local):
-    """What each thread writes on, kept for the next nodes: touching fresh memory costs more than counting."""
+    """Work memory of each thread, kept for the next nodes: touching fresh memory costs more than counting."""
 
     def __init__(self, tuples: int, table: int) -> None:
         self.slots = np.zeros(8 * tuples + DIRECT + HASHES, dtype=np.int64)
@@ -842,8 +847,8 @@ class RolledUp:
             self.seen = seen._replace(nodes=np.concatenate([seen.nodes, nodes[which]]), bounds=bounds)
 
 
-# Label columns --------------------------------------------------------------------------------------------------------
-# Nodes counted from columns of labels, where nothing but k is asked and losses add up over cells.
+# Counting from label columns ------------------------------------------------------------------------------------------
+# Nodes counted from columns of labels, where k is the only requirement and losses add up over cells.
 #
 # A check of 20,000 tuples took 270 to 830 µs where keys were looked up digit by digit, tuple by tuple. Columns that lie
 # side by side are multiplied and added several tuples at a time, and a node that fails needs no hash table: tuples that
@@ -856,7 +861,7 @@ LARGE = 1 << 16  # labels of a level, or a k, that two bytes do not number
 
 
 def lie_near(problem: Problem, tuples: int) -> bool:
-    """Whether columns of so many tuples are few and short enough to stay near the processor."""
+    """Return whether columns of so many tuples are few and short enough to stay in the processor's cache."""
     levels = [len(level.labels) for hierarchy in problem.hierarchies for level in hierarchy.levels]
     return tuples <= MAX_COLUMN_TUPLES and 2 * len(levels) * tuples <= ROOM and max(levels) < LARGE
 
@@ -864,7 +869,7 @@ def lie_near(problem: Problem, tuples: int) -> bool:
 def columns_of(
     problem: Problem, codes: np.ndarray, offsets: np.ndarray, kind: type[np.unsignedinteger] = np.uint16
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The label of each tuple on each level of each attribute, a column each; and which column is of which level."""
+    """Return the label of each tuple on each level of each attribute, a column each; and the column of each level."""
     first = np.zeros((len(problem.hierarchies), max(problem.lattice.shape)), dtype=np.int64)
     columns: list[np.ndarray] = []
     for a, hierarchy in enumerate(problem.hierarchies):
@@ -876,7 +881,7 @@ def columns_of(
 
 
 class _ColumnScratch(local):
-    """What each thread writes on."""
+    """Work memory of each thread."""
 
     def __init__(self, tuples: int, counts: int, slots: int, kind: type) -> None:
         self.keys = np.empty(tuples, dtype=np.uint32)
@@ -935,13 +940,12 @@ class LabelColumns:
         return (known != UNKNOWN) & ~few, NodeCounts(sizes, tallies)
 
 
-# Rolled rules ---------------------------------------------------------------------------------------------------------
-# Nodes judged from the classes of finer ones that were judged before, where classes must keep rules about sensitive
-# values.
+# Roll-up of rules on sensitive values ---------------------------------------------------------------------------------
+# Nodes judged from the classes of finer nodes judged before, where classes must satisfy rules about sensitive values.
 #
-# As `rolled_up`, and each class also knows how many of its records have each combination of sensitive values (its
-# *parts*), so that no tuple is read again. Tuples with the same values and other secrets are one class with several
-# parts from the start.
+# As `RolledUp`, and each class also has the counts of its combinations of sensitive values (its *parts*), so that no
+# tuple is read again. Tuples with the same values and other sensitive values are one class with several parts from the
+# start.
 
 
 PARTS_PER_TUPLE = 16  # parts kept for each tuple, all nodes together,
@@ -952,7 +956,7 @@ LOGS = 1 << 12  # counts whose x · log x is looked up
 
 
 class NodeVerdicts(NamedTuple):
-    """What is known of some nodes, one row each."""
+    """Verdicts on some nodes, one row each."""
 
     sums: np.ndarray
     """See `judge_nodes`."""
@@ -961,7 +965,7 @@ class NodeVerdicts(NamedTuple):
 
 
 def combinations(rules: Sequence[Rule], secrets: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each row's combination of secrets, and for each rule its value in each."""
+    """Return the number of each row's combination of sensitive values, and for each rule its value in each."""
     if len(rules) == 1:
         return secrets[0], np.arange(rules[0].whole.size)[np.newaxis]
     columns = [Column(np.arange(rule.whole.size), one) for rule, one in zip(rules, secrets, strict=True)]
@@ -971,7 +975,7 @@ def combinations(rules: Sequence[Rule], secrets: Sequence[np.ndarray], rows: int
 
 
 def packed_rules(rules: list[Rule], combined: np.ndarray) -> RuleArrays:
-    """Some rules as arrays, with what is asked again and again looked up: ancestors, growths, logarithms."""
+    """Return some rules as arrays, with frequent values precomputed: ancestors, growths, logarithms."""
     count, width = len(rules), max(rule.whole.size for rule in rules)
     height = max(rule.tree.shape[0] for rule in rules)
     kinds = np.array([[r.kind, r.count, r.whole.size, r.tree.shape[0]] for r in rules], dtype=np.int64)
@@ -1010,7 +1014,7 @@ def _with_node(
 
 
 def _has_room(finer: FinerClasses, classes: int, parts: int) -> bool:
-    """Whether so many more fit."""
+    """Return whether so many more fit."""
     used = int(finer.bounds[-1])
     return used + classes <= finer.tuples.size and int(finer.starts[used]) + parts <= finer.values.size
 
@@ -1023,7 +1027,7 @@ class _Parts(NamedTuple):
 
 
 class RuleScratch(local):
-    """What each thread writes on, kept for the next nodes: `room`, and the classes of a node that may be kept."""
+    """Work memory of each thread, kept for the next nodes: `room`, and the classes of a node that may be kept."""
 
     def __init__(self, classes: int, parts: int, table: int, width: int) -> None:
         held, own, surplus = np.zeros((3, width), dtype=np.int64)

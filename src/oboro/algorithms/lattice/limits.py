@@ -1,4 +1,4 @@
-"""The limits of a search: how long it may take, who may stop it, and who is told how far it is."""
+"""Limits of a search: time limit, cancellation and progress reports."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _ASKED: ContextVar[Callable[[], bool]] = ContextVar("asked to stop")
 
 
 class LookStopped(Exception):
-    """A look at very many rows was given up, for somebody asked the search to end."""
+    """Evaluation of very many rows that was given up, because the search was cancelled."""
 
 
 def stop_asked() -> Callable[[], bool]:
-    """Whether somebody asked the search of this thread to end, as a function that other threads may call."""
+    """Return a function, which other threads may call, that tells whether the search of this thread was cancelled."""
     return _ASKED.get(lambda: False)
 
 
 @dataclass(frozen=True, eq=False)
 class SearchLimits:
-    """A time limit in seconds from now (None: as long as it takes), and the wish to stop (Ctrl-C)."""
+    """Time limit in seconds from now (None: no limit), and cancellation (Ctrl-C)."""
 
     seconds: float | None = None
     start: float = field(default_factory=monotonic)
@@ -43,15 +43,15 @@ class SearchLimits:
     """When something was told last."""
 
     def over(self) -> bool:
-        """Whether the search must end."""
+        """Return whether the search must end."""
         return self.asked_to_stop() or (self.seconds is not None and monotonic() - self.start > self.seconds)
 
     def asked_to_stop(self) -> bool:
-        """Whether somebody asked it to end: Ctrl-C, or whoever may cancel it."""
+        """Return whether the search was cancelled, by Ctrl-C or by the caller's cancellation."""
         return self.stopped.is_set() or (self.cancelled is not None and self.cancelled())
 
     def report(self, progress: Callable[[], SearchProgress]) -> None:
-        """Tell how far the search is, a few times a second, and oftener in the beginning."""
+        """Report the progress of the search, a few times a second, and oftener in the beginning."""
         now = monotonic()
         if self.tell is not None and (
             not self._told or now - self._told[0] >= min(EVERY, OFTENER * (now - self.start))
@@ -61,7 +61,9 @@ class SearchLimits:
 
     @contextmanager
     def within_looks(self) -> Iterator[None]:
-        """Looks at very many rows end too when somebody asks the search to end, and with them what stands within."""
+        """End evaluations of very many rows too when the search is cancelled, and with them the body of the `with`
+        block.
+        """
         token = _ASKED.set(self.asked_to_stop)
         try:
             yield
@@ -72,7 +74,8 @@ class SearchLimits:
 
     @contextmanager
     def interruptible(self) -> Iterator[Callable[[], None]]:
-        """The first Ctrl-C asks the search to stop, a second one is answered as before. Gives what answers it so.
+        """Let the first Ctrl-C cancel the search; a second one is handled as before. Yields a function that handles it
+        so.
 
         Only the main thread hears signals, and one that is ignored stays ignored.
         """
@@ -93,11 +96,10 @@ class SearchLimits:
 
 
 # Search progress ------------------------------------------------------------------------------------------------------
-# How far a search is, for whoever waits.
 
 
 class SearchProgress(NamedTuple):
-    """How far a search is."""
+    """Progress of a search."""
 
     evaluated: int
     """Nodes checked."""

@@ -1,13 +1,13 @@
-"""Local recoding: every class takes the finest levels that it can, instead of one choice of levels for all.
+"""Local recoding on the lattice: every class gets the finest levels possible, instead of one transformation for all.
 
-Nodes are visited from the least loss to the greatest. At each one, the classes that the records still left form there
-and that keep every rule are released as they are; their records are out. So nobody is generalized further than to the
-first node where enough others are left to stand with. What is left in the end, if it is no safe class, is joined by
-the class released last.
+Nodes are visited in ascending order of loss. At each one, the classes that the remaining records form there and that
+satisfy every rule are released; their records are done. So no record is generalized beyond the first node where enough
+remaining records match it. The records left in the end, if they are no safe class, are joined by the class released
+last.
 
-A lattice that is too large to be put in order is not listed. Then nodes on chains are visited, from the finest node
-to the coarsest one step at a time: first the steps that lose least for what they join, in every further chain more by
-chance (the same on every machine). They are visited from the least loss to the greatest as well.
+A lattice that is too large to be sorted is not listed. Then nodes on chains are visited, from the finest node to the
+coarsest one step at a time: first the steps that lose least for the classes they join, in every further chain more at
+random (the same on every machine). They are visited in ascending order of loss as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VISITS = 20_000  # in larger lattices only so many nodes, evenly spread over the
 
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """Which node each record is released at."""
+    """Node at which each record is released."""
 
     nodes: list[Levels]
     """The nodes in use, from the least loss to the greatest."""
@@ -45,12 +45,12 @@ class Recoding:
 
     @property
     def suppressed(self) -> int:
-        """How many records are suppressed."""
+        """Number of suppressed records."""
         return int((self.rows < 0).sum())
 
 
 def recode(problem: Problem) -> Recoding | None:
-    """Give every class its own levels; None where what is left in the end cannot be made safe within the limit."""
+    """Choose levels for every class; None where the records left in the end cannot be made safe within the limit."""
     whole = NodeChecker.of(replace(problem, limit=problem.rows))  # every class is judged, however many go
     top, nodes = problem.lattice.top, list(_visits(problem))
     at, number, weights = np.full(len(whole.tuples), -1), np.full(len(whole.tuples), -1), whole.tuples.weights
@@ -165,7 +165,7 @@ def _text_order(problem: Problem, checker: NodeChecker, classes: np.ndarray) -> 
 
 
 def _loss(problem: Problem, checker: NodeChecker, nodes: list[Levels], at: np.ndarray, sizes: np.ndarray) -> float:
-    """What the release loses: each record pays by its own levels."""
+    """Return the loss of the release: each record pays by its own levels."""
     loss, tuples = problem.loss, checker.tuples
     suppressed = int(tuples.weights[at < 0].sum())
     if not isinstance(loss, CellLoss):

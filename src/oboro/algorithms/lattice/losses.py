@@ -1,5 +1,5 @@
-"""What a generalization costs: the losses that solutions are compared by, and lower bounds on them before a node is
-checked.
+"""Information loss of a generalization: the objective functions of the search, and lower bounds on them for nodes that
+are not evaluated yet.
 
 | name | what it counts | range |
 |---|---|---|
@@ -77,7 +77,7 @@ BEYOND = 1e300  # loses more than what is agreed on already; finite, for it is s
 
 @dataclass(frozen=True, eq=False)
 class LevelCost:
-    """What one attribute pays at one level.
+    """Loss of one attribute at one level.
 
     `base` is paid without any suppression; suppressing a record adds one of few amounts: `extra[steps[label]]` for its
     label. Everything is a share of what suppressing the whole column costs, except `extra`, which is that times the
@@ -98,8 +98,8 @@ class LevelCost:
 
     @staticmethod
     def of(level: Level, counts: np.ndarray, cost: np.ndarray, rows: int, factor: float = 0.5) -> LevelCost:
-        """From what a record pays for each label: its part of what a suppressed one pays. Equal costs are added as counts
-        (whole numbers), so that the order of the labels, which is that of the rows, changes nothing.
+        """Build it from what a record pays for each label: its part of what a suppressed one pays. Equal costs are
+        added as counts (whole numbers), so that the order of the labels, which is that of the rows, changes nothing.
         """
         alike = cost.size > 0 and bool((cost == cost[0]).all())
         found = (cost[:1], np.zeros(cost.size, dtype=np.int64)) if alike else np.unique(cost, return_inverse=True)
@@ -111,7 +111,7 @@ class LevelCost:
         return LevelCost(fsum(kept * held) / whole, level, step, gone / whole)
 
     def of_suppressed(self, counts: np.ndarray) -> float:
-        """What so many suppressed records of each step add."""
+        """Return the loss that so many suppressed records of each step add."""
         if not self.bits:
             steps = min(counts.size, self.extra.size)  # counts may end before the last step that was suppressed
             return fsum(counts[:steps] * self.extra[:steps])
@@ -122,7 +122,7 @@ class LevelCost:
 
 @dataclass(frozen=True, eq=False)
 class CellLoss:
-    """A loss that is summed over cells, attribute by attribute, then averaged over the attributes by weight."""
+    """Loss that is summed over cells, attribute by attribute, then averaged over the attributes by weight."""
 
     name: str
     weights: np.ndarray
@@ -140,14 +140,14 @@ class CellLoss:
     by_cells = True
 
     def value(self, levels: Sequence[int], suppressed: np.ndarray | None) -> float:
-        """The loss of a node; `suppressed[a, step]` counts the suppressed records by what they add.
+        """Return the loss of a node; `suppressed[a, step]` counts the suppressed records by what they add.
 
         Exact sums (fsum) of order-free integers: the last bit does not depend on the order of the rows.
         """
         return self.mean(self.parts(levels, suppressed))
 
     def parts(self, levels: Sequence[int], suppressed: np.ndarray | None) -> list[float]:
-        """What each attribute loses."""
+        """Return the loss of each attribute."""
         parts = []
         for a, level in enumerate(levels):
             one = self.costs[a][level]
@@ -156,7 +156,7 @@ class CellLoss:
         return parts
 
     def mean(self, parts: Sequence[float]) -> float:
-        """The loss of a table from what each attribute loses."""
+        """Return the loss of a table from the losses of the attributes."""
         if self.geometric:
             return self.scale * exp(fsum(w * log(1 + part) for w, part in zip(self.weights, parts, strict=True))) - 1
         if self.largest:
@@ -164,7 +164,7 @@ class CellLoss:
         return fsum(map(mul, self.weights, parts))
 
     def ranks(self, parts: Sequence[float]) -> list[float]:
-        """What the attributes lose by their weights, the greatest first."""
+        """Return the losses of the attributes by their weights, the greatest first."""
         return sorted((float(w * part) for w, part in zip(self.weights, parts, strict=True)), reverse=True)
 
     def _next_greatest(self, parts: Sequence[float]) -> float:
@@ -174,8 +174,8 @@ class CellLoss:
         return ranks[len(self.agreed)]
 
     def bounds(self, limit: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Per attribute and level the parts (P, Q) of a lower bound: with s ≤ `limit` records suppressed a node loses
-        at least ΣP + s · ΣQ, as `fold` counts.
+        """Return per attribute and level the parts (P, Q) of a lower bound: with s ≤ `limit` records suppressed a node
+        loses at least ΣP + s · ΣQ, as `fold` counts.
 
         Each suppressed record adds at least the least `extra`. For the geometric mean, log(1 + b + q·s) is concave in
         s, so its chord from 0 to the limit lies below it.
@@ -198,17 +198,18 @@ class CellLoss:
         return bases, slopes
 
     def fold(self, loss: float) -> float:
-        """From a loss to where it stands among the bounds."""
+        """Convert a loss to the scale of the bounds."""
         if not self.geometric:
             return loss
         return log(max(1 + loss, 1e-300) / self.scale) if self.scale > 0 else 0.0
 
     def unfold(self, folded: float) -> float:
-        """The loss that stands there among the bounds."""
+        """Convert a number on the scale of the bounds to a loss."""
         return self.scale * exp(folded) - 1 if self.geometric else folded
 
     def slopes(self, levels: Sequence[int], suppressed: np.ndarray, more: int) -> np.ndarray:
-        """Per attribute at least how much the loss grows, as `fold` counts, by what further suppressed records add to it.
+        """Return per attribute a lower bound on the growth of the loss, as `fold` counts, by what further suppressed
+        records add to it.
 
         For the geometric mean, log(1 + part) is concave, so its chord to the greatest part that `more` records can make lies
         below it.
@@ -229,7 +230,7 @@ class CellLoss:
 
 @dataclass(frozen=True)
 class ClassLoss:
-    """A loss that looks at the sizes of the classes."""
+    """Loss that depends on the sizes of the classes."""
 
     name: str
     rows: int
@@ -238,21 +239,24 @@ class ClassLoss:
     by_cells = False
 
     def value(self, classes: int, squares: int, suppressed: int) -> float:
-        """The loss of a node from its kept classes: how many, and the sum of their squared sizes (exact integers)."""
+        """Return the loss of a node from its kept classes: how many, and the sum of their squared sizes (exact
+        integers).
+        """
         if self.name == "discernibility":
             return float(squares + self.rows * suppressed)
         return self.rows / max(classes + (suppressed > 0), 1) / self.k
 
     def fold(self, loss: float) -> float:
-        """From a loss to where it stands among the bounds: there."""
+        """Convert a loss to the scale of the bounds: the same number."""
         return loss
 
     def unfold(self, folded: float) -> float:
-        """The loss that stands there among the bounds."""
+        """Convert a number on the scale of the bounds to a loss: the same number."""
         return folded
 
     def added(self, sizes: np.ndarray, classes: int) -> np.ndarray:
-        """At least how much it adds to suppress further classes of these sizes, where so many are left and somebody is suppressed.
+        """Lower bound on the loss added by suppressing further classes of these sizes, where so many are left and some
+        record is suppressed.
 
         The mean size is convex in how many classes go, so each adds at least as much as the first.
         """
@@ -262,7 +266,7 @@ class ClassLoss:
         return np.full(sizes.size, first)
 
     def floor(self, classes: int, squares: int) -> float:
-        """A lower bound for a node with these classes and for every coarser one: the loss if nothing were suppressed.
+        """Lower bound for a node with these classes and for every coarser one: the loss if nothing were suppressed.
 
         Coarser classes are unions of these: every record's class only grows, and there are never more classes.
         """
@@ -281,7 +285,7 @@ def loss_of(
     aggregate: Aggregate | None = None,
     factor: float = 0.5,
 ) -> Loss:
-    """The loss of that name for these columns; `factor` weighs generalization against suppression.
+    """Return the loss of that name for these columns; `factor` weighs generalization against suppression.
 
     What classes pay needs more than columns: `ClassPayments.of`.
     """
@@ -402,15 +406,13 @@ PAYMENTS = {
 }
 
 
-# Class payments -------------------------------------------------------------------------------------------------------
-# Losses that are summed over classes: what each kept class pays depends on its size, its labels and what is in it.
-#
-# - `ambiguity` (Goldberger, Tassa): a record pays how many combinations of values its labels cover, a suppressed one
-#   all of them.
+# Losses summed over classes -------------------------------------------------------------------------------------------
+# Losses that are summed over classes: what each kept class pays depends on its size, its labels and its values.
+# - `ambiguity` (Goldberger, Tassa): a record pays the number of combinations of values that its labels cover, a
+#   suppressed one all of them.
 # - `kl` (Machanavajjhala et al.), the divergence from the original: a class of c of n records pays c/n · log₂(n ·
-#   combinations / c),
-#   a suppressed record 1/n · log₂(n · all combinations), and once Σ p · log₂ p over the original's combinations is
-#   added.
+#   combinations / c), a suppressed record 1/n · log₂(n · all combinations), and once Σ p · log₂ p over the original's
+#   combinations is added.
 # - `classification`: records whose `target` is not the most frequent one of their class pay 1/n; all, where two are; a
 #   suppressed record too.
 # - `payout` (Wan et al. 2015): a record pays its benefit, less what its publisher earns with it; a suppressed one all
@@ -422,7 +424,7 @@ PAYMENTS = {
 
 @dataclass(frozen=True, eq=False)
 class ClassPayments:
-    """A loss that every class pays a part of."""
+    """Loss to which every class contributes a part."""
 
     name: PaymentName
     rows: int
@@ -440,15 +442,15 @@ class ClassPayments:
     by_cells = False
 
     def fold(self, loss: float) -> float:
-        """From a loss to where it stands among the bounds: there."""
+        """Convert a loss to the scale of the bounds: the same number."""
         return loss
 
     def unfold(self, folded: float) -> float:
-        """The loss that stands there among the bounds."""
+        """Convert a number on the scale of the bounds to a loss: the same number."""
         return folded
 
     def floor(self, classes: int, squares: int) -> float:
-        """What is known from sizes alone: nothing."""
+        """Lower bound from the sizes alone: none."""
         return 0.0
 
     def total(self, paid: np.ndarray, suppressed: int) -> float:
@@ -457,7 +459,7 @@ class ClassPayments:
 
     @property
     def of_suppressed(self) -> float:
-        """What a suppressed record pays."""
+        """Payment of a suppressed record."""
         if self.name == "ambiguity":
             return float(np.prod(np.array(self.domains, dtype=np.float64)))
         if self.name == "kl":
@@ -472,11 +474,11 @@ class ClassPayments:
         return fsum(log2(domain) for domain in self.domains)
 
     def paid(self, checker: NodeChecker, classes: NodeClasses) -> np.ndarray:
-        """What each class pays if it is kept. O(tuples + classes · attributes)."""
+        """Return the payment of each class if it is kept. O(tuples + classes · attributes)."""
         return self._paid(checker, classes, least=False)
 
     def of_node(self, checker: NodeChecker, classes: NodeClasses) -> float:
-        """What a node loses with those suppressed who are."""
+        """Return the loss of a node with the given suppressed records."""
         kept = ~classes.gone & (classes.sizes > 0)
         return self.total(self.paid(checker, classes)[kept], int(classes.sizes[classes.gone].sum()))
 
@@ -510,7 +512,7 @@ class ClassPayments:
         target: Column | None = None,
         market: Market | None = None,
     ) -> ClassPayments:
-        """The loss of that name for these columns."""
+        """Return the loss of that name for these columns."""
         rows = len(columns[0]) if columns else 0
         leaves = tuple(tuple(label_leaves(one, i) for i in range(len(one.levels))) for one in hierarchies)
         domains = tuple(_domain(one) for one in hierarchies)
@@ -528,7 +530,7 @@ class ClassPayments:
 
 @dataclass(frozen=True, eq=False)
 class ClassEarnings:
-    """What the publisher earns with a record of each class."""
+    """Earnings of the publisher from a record of each class."""
 
     market: Market
     leaves: tuple[tuple[np.ndarray, ...], ...]
@@ -555,7 +557,9 @@ def _covered(leaves: tuple[tuple[np.ndarray, ...], ...], checker: NodeChecker, c
 
 
 def label_leaves(hierarchy: Hierarchy, i: int) -> np.ndarray:
-    """How many values of the domain each label of a level covers, values that the table lacks included."""
+    """Return the number of values of the domain that each label of a level covers, values that the table lacks
+    included.
+    """
     level, known = hierarchy.levels[i], (hierarchy.whole or hierarchy).levels[i]
     leaves = np.bincount(known.table, minlength=max(len(known.labels), 1))  # none: every value is missing
     if hierarchy.whole is None:
@@ -574,7 +578,9 @@ def _listed(level: Level, known: Level) -> np.ndarray:
 
 
 def lost_detail(covered: np.ndarray, domains: Sequence[int]) -> np.ndarray:
-    """Which share of the bits of a record is lost where each of its labels covers so many values (classes × attributes)."""
+    """Return the share of the bits of a record that is lost where each of its labels covers so many values (classes ×
+    attributes).
+    """
     whole = fsum(log2(domain) for domain in domains)
     bits = np.log2(covered).sum(axis=1)
     # To twelve digits: all of the bits are all of them, whatever the order of adding logarithms.
@@ -582,20 +588,22 @@ def lost_detail(covered: np.ndarray, domains: Sequence[int]) -> np.ndarray:
 
 
 def _domain(hierarchy: Hierarchy) -> int:
-    """How many values there are: those of the list, and those of the table that are in no list."""
+    """Return the number of values of the domain: those of the list, and those of the table that are in no list."""
     known = (hierarchy.whole or hierarchy).levels[0]
     more = 0 if hierarchy.whole is None else int((_listed(hierarchy.levels[0], known) < 0).sum())
     return max(1, int(known.table.size) + more)
 
 
 def _chance(classes: NodeClasses, market: Market) -> np.ndarray:
-    """How likely somebody in each class is recognised."""
+    """Return the probability that a person in each class is recognised."""
     counted = classes.people if market.journalist and classes.people is not None else classes.sizes
     return np.asarray(1 / np.maximum(np.where(counted > 0, counted, classes.sizes), 1))
 
 
 def _wrong(checker: NodeChecker, classes: NodeClasses, *, ties: bool) -> np.ndarray:
-    """How many records of each class do not have its most frequent target; with ties, all where no target is the most frequent."""
+    """Count the records of each class without its most frequent target; with ties, all where no target is the most
+    frequent.
+    """
     target, weights = checker.tuples.secrets[-1].astype(np.int64), checker.tuples.weights
     width = int(target.max(initial=0)) + 1
     pairs, which = np.unique(classes.labels.astype(np.int64) * width + target, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The generalization lattice: one level per attribute makes a node; coarser nodes stand above finer ones.
+"""Nodes of the generalization lattice: one level per attribute makes a node; coarser nodes are above finer ones.
 
 A node is a tuple of levels. Facts about nodes live in arrays with one axis per attribute, so that everything above or
 below a node is a plain slice of them.
@@ -37,7 +37,7 @@ class Lattice:
 
     @cached_property
     def size(self) -> int:
-        """How many nodes there are (a Python integer: it may exceed 64 bits)."""
+        """Number of nodes (a Python integer: it may exceed 64 bits)."""
         return prod(self.shape)
 
     @property
@@ -51,56 +51,56 @@ class Lattice:
         return self.heights
 
     def parents(self, node: Levels) -> Iterator[Levels]:
-        """The nodes one step coarser."""
+        """Return the nodes one step coarser."""
         for a, level in enumerate(node):
             if level < self.heights[a]:
                 yield (*node[:a], level + 1, *node[a + 1 :])
 
     def children(self, node: Levels) -> Iterator[Levels]:
-        """The nodes one step finer."""
+        """Return the nodes one step finer."""
         for a, level in enumerate(node):
             if level > 0:
                 yield (*node[:a], level - 1, *node[a + 1 :])
 
     def above(self, node: Levels) -> tuple[slice, ...]:
-        """Where the node and everything coarser stand in an array over the lattice."""
+        """Return the slices of the node and everything coarser in an array over the lattice."""
         return tuple(slice(level, None) for level in node)
 
     def below(self, node: Levels) -> tuple[slice, ...]:
-        """Where the node and everything finer stand in an array over the lattice."""
+        """Return the slices of the node and everything finer in an array over the lattice."""
         return tuple(slice(0, level + 1) for level in node)
 
     def sums(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """For each node the sum of one number per attribute and level."""
+        """Return for each node the sum of one number per attribute and level."""
         total = np.zeros(1)
         for part in reversed(parts):  # the longer rows are added at once
             total = (part[:, np.newaxis] + total).ravel()
         return total.reshape(self.shape)
 
     def count_below(self, marked: np.ndarray) -> np.ndarray:
-        """For each node how many marked nodes are finer or itself."""
+        """Count for each node the marked nodes that are finer or itself."""
         counts = marked.astype(np.int32)
         for a in range(counts.ndim):
             np.cumsum(counts, axis=a, out=counts)
         return counts
 
     def count_above(self, marked: np.ndarray) -> np.ndarray:
-        """For each node how many marked nodes are coarser or itself."""
+        """Count for each node the marked nodes that are coarser or itself."""
         flip = (slice(None, None, -1),) * marked.ndim
         return self.count_below(marked[flip])[flip]
 
     def greatest_above(self, numbers: np.ndarray) -> np.ndarray:
-        """For each node the greatest number of those that are coarser or itself."""
+        """Return for each node the greatest number of those that are coarser or itself."""
         flip = (slice(None, None, -1),) * numbers.ndim
         return np.ascontiguousarray(self.greatest_below(numbers[flip])[flip])
 
     def greatest_below(self, numbers: np.ndarray) -> np.ndarray:
-        """For each node the greatest number of those that are finer or itself."""
+        """Return for each node the greatest number of those that are finer or itself."""
         for a in range(numbers.ndim):
             numbers = np.maximum.accumulate(numbers, axis=a)
         return numbers
 
     def minimal(self, marked: np.ndarray) -> list[Levels]:
-        """The marked nodes without a marked node below them, in lexicographic order."""
+        """Return the marked nodes without a marked node below them, in lexicographic order."""
         alone = marked & (self.count_below(marked) == 1)
         return list(map(tuple, np.argwhere(alone).tolist()))

@@ -1,4 +1,4 @@
-"""What is to be decided by global recoding, and what is known of one node after checking it."""
+"""Problem of global recoding: requirements, hierarchies and objective function, with the result of an evaluated node."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["WRONG_BY", "Node", "NodeClasses", "Problem"]
 
 
-# Judged classes -------------------------------------------------------------------------------------------------------
-# The classes of one node of the lattice: who stands where, and who goes.
+# Classes of a node ----------------------------------------------------------------------------------------------------
+# Classes of one node of the lattice: the class of each tuple, and the suppressed classes.
 
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
-    """The classes of one node: which tuple stands where, how many records each holds, which of them go.
+    """Classes of one node: the class of each tuple, the records of each class, and the suppressed classes.
 
     Where people go with all their records (`leaving`), a class may lose some of its records and stay.
     """
@@ -66,17 +66,19 @@ class NodeClasses:
 
     @property
     def suppressed(self) -> int:
-        """How much goes, as the limit counts it: records, or people where these go with all their records."""
+        """Amount suppressed, as the limit counts it: records, or people where these are suppressed with all their
+        records.
+        """
         return int(self.sizes[self.gone].sum()) + self.thinned if self.leaving is None else self.people_gone
 
     @property
     def out(self) -> np.ndarray:
-        """Which tuples go."""
+        """Mask of the suppressed tuples."""
         return np.asarray(self.gone[self.labels]) if self.leaving is None else self.leaving
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
-        """The tuples class by class, and where each class starts (one more entry at the end)."""
+        """Tuples class by class, and the start of each class (one more entry at the end)."""
         counts = np.bincount(self.labels, minlength=self.sizes.size)
         starts = np.concatenate([[0], np.cumsum(counts)])
         order = np.empty(self.labels.size, dtype=np.int64)
@@ -95,7 +97,7 @@ MANY_ROWS = 400_000  # below, checking distinct tuples is at least as fast as re
 
 @dataclass(frozen=True)
 class Node:
-    """What is known of one node after checking it."""
+    """Result of evaluating one node."""
 
     levels: Levels
     suppressed: int
@@ -121,18 +123,18 @@ class Node:
 
     @property
     def feasible(self) -> bool:
-        """Whether the node can be released within the limit, extra suppression included."""
+        """True if the node can be released within the limit, extra suppression included."""
         return self.loss < inf
 
     @property
     def rank(self) -> tuple[float, Levels]:
-        """Smaller is better: the loss, and among equal losses the lexicographically smaller levels."""
+        """Sort key, smaller is better: the loss, and among equal losses the lexicographically smaller levels."""
         return (round(self.loss, 12), self.levels)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Which levels to choose, given what a class must keep, how many records may go, and what counts as loss."""
+    """Choice of a transformation, given the requirements on a class, the suppression limit, and the objective function."""
 
     columns: tuple[Column, ...]
     hierarchies: tuple[Hierarchy, ...]
@@ -160,12 +162,12 @@ class Problem:
 
     @cached_property
     def rows(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.columns[0])
 
     @cached_property
     def people(self) -> int:
-        """How many people there are; without `person` every record is one."""
+        """Number of people; without `person` every record is one."""
         return self.rows if self.person is None else int(np.count_nonzero(self.person.counts))
 
     @cached_property
@@ -175,7 +177,7 @@ class Problem:
 
     @cached_property
     def monotone(self) -> bool:
-        """Whether a coarser node keeps what a finer one keeps: all rules are strong, or nothing may be suppressed.
+        """True if a coarser node satisfies what a finer one does: all rules are strong, or nothing may be suppressed.
 
         Few classes are asked for on the whole, not of each; that is strong: what a finer node suppresses for it can be
         suppressed in the coarser one too, which then has no more classes.
@@ -195,7 +197,7 @@ class Problem:
 
     @cached_property
     def joinable(self) -> bool:
-        """Whether good classes stay good when they are joined: then above a node without suppression there is none."""
+        """True if good classes stay good when they are joined: then above a node without suppression there is none."""
         if self.earnings is not None:
             return False
         return (self.population is None or self.population.joinable) and all(map(attrgetter("joinable"), self.rules))
@@ -207,38 +209,42 @@ class Problem:
 
     @cached_property
     def secrets(self) -> list[np.ndarray]:
-        """What tuples are told apart by, beside their values: the codes of every rule, and last those of what is predicted."""
+        """Codes that separate tuples beside their values: the codes of every rule, and last those of the predicted
+        attribute.
+        """
         target = getattr(self.loss, "target", None)
         return [*map(attrgetter("codes"), self.rules), *([] if target is None else [target])]
 
     @cached_property
     def least_suppressed(self) -> int:
-        """How many suppressed records, or people, there must be, if there are any."""
+        """Least number of suppressed records, or people, if there are any."""
         return self.k if self.earnings is None else max(self.k, self.earnings.market.least_suppressed)
 
     @cached_property
     def only_k(self) -> bool:
-        """Whether nothing but a class's size decides."""
+        """True if nothing but a class's size decides."""
         plain = self.population is None and self.person is None and self.earnings is None
         return plain and not self.rules and not self.class_sizes
 
     @cached_property
     def only_rules(self) -> bool:
-        """Whether nothing but a class's size and rules about its records' sensitive values decides."""
+        """True if nothing but a class's size and rules about its records' sensitive values decides."""
         plain = self.population is None and self.person is None and self.earnings is None
         few = self.most_classes is not None or self.kept_risk is not None or bool(self.class_sizes)
         return plain and bool(self.rules) and not few
 
     @cached_property
     def sliced(self) -> bool:
-        """Whether nodes are checked by reading all rows, in slices: there are very many, and nothing but k is asked for."""
+        """True if nodes are checked by reading all rows, in slices: there are very many, and nothing but k is asked
+        for.
+        """
         if self.rows < MANY_ROWS or not self.only_k or self.most_classes is not None or self.kept_risk is not None:
             return False
         return prod(len(hierarchy.levels[0].labels) for hierarchy in self.hierarchies) < 1 << 62
 
     @cached_property
     def label_counts(self) -> tuple[list[np.ndarray], ...]:
-        """For each attribute and level, how many records hold each label."""
+        """For each attribute and level, the number of records with each label."""
         return tuple(map(Hierarchy.label_counts, self.hierarchies, self.columns))
 
     @cached_property
@@ -260,14 +266,14 @@ class Problem:
         return self._text_ranks[a, level]
 
     def too_many(self, classes: int, suppressed: int) -> bool:
-        """Whether so many classes, beside so many suppressed records, are more than the mean risk allows."""
+        """Return whether so many classes, beside so many suppressed records, are more than the mean risk allows."""
         most, left = self.most_classes, self.rows - suppressed
         if most is not None and not self.relaxed and classes + (suppressed > 0) > most:
             return True
         return self.kept_risk is not None and left > 0 and classes / left > self.kept_risk
 
     def node_of_sizes(self, levels: Levels, sums: np.ndarray, tally: np.ndarray, hurdle: float = inf) -> Node | None:
-        """What a node is worth where classes need only be large enough, from `NodeChecker.survey`; None if good ones must be
+        """Return a node where classes need only be large enough, from `NodeChecker.survey`; None if good ones must be
         suppressed in addition. Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
         loss = self.loss
@@ -288,8 +294,9 @@ class Problem:
         return Node(levels, suppressed, suppressed, 0, True, value, floor)
 
     def node_of_verdicts(self, levels: Levels, sums: np.ndarray, tally: np.ndarray, hurdle: float = inf) -> Node | None:
-        """What a node is worth from `judge_nodes`; None if logarithms do not tell. It is open if good classes must be suppressed
-        in addition, and what it loses without them is not above `hurdle`. Above, the loss is only bounded.
+        """Return a node from the results of `judge_nodes`; None if logarithms do not tell. It is open if good classes
+        must be suppressed in addition, and what it loses without them is not above `hurdle`. Above, the loss is only
+        bounded.
         """
         from oboro.algorithms.lattice.kernels.attributes import FAILS, OPEN
 
@@ -326,12 +333,14 @@ class Problem:
         return np.array(list(map(list, map(chain.from_iterable, bounds)))).T, np.cumsum([0, *map(len, bounds[0][:-1])])
 
     def least_lost(self, nodes: np.ndarray) -> np.ndarray:
-        """What each of some nodes loses at least by its levels, and with each suppressed record, as the loss folds it."""
+        """Lower bound on the loss of each of some nodes by its levels, and with each suppressed record, as the loss
+        folds it.
+        """
         lost, first = self._level_bounds
         return np.asarray(lost[first + nodes].sum(axis=1))
 
     def _least_lost(self, levels: Levels, suppressed: int) -> float:
-        """What a node loses at least with so many suppressed, as the loss folds it."""
+        """Lower bound on the loss of a node with so many suppressed, as the loss folds it."""
         bases, slopes = self._bounds
         base = sum(one[level] for one, level in zip(bases, levels, strict=True))
         return base + suppressed * sum(one[level] for one, level in zip(slopes, levels, strict=True))

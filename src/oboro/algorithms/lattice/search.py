@@ -1,14 +1,14 @@
-"""Searching the lattice: all minimal nodes, and the best of all nodes that can be released.
+"""Search of the lattice: all minimal nodes, and the optimal node among those that can be released.
 
 Nodes resolve each other. A node that suppresses too much by strong rules fails with everything finer; where all rules
-are strong (or nothing may be suppressed) a satisfying node makes everything coarser satisfy. The next node to check
-is the one that is expected to settle most others, by a guess of how likely it fails that is refitted as results come
-in. For the optimum, a lower bound on each node's loss (levels alone, plus the records that an evaluated coarser node
-already suppresses) rules out the rest.
+are strong (or nothing may be suppressed) a satisfying node makes everything coarser satisfy. The next node to evaluate
+is the one that is expected to settle most others, by an estimate of how likely it fails that is refitted as results
+come in. For the optimum, a lower bound on each node's loss (levels alone, plus the records that an evaluated coarser
+node already suppresses) prunes the rest.
 
-The order of checking changes how many nodes are checked, never the answer. Only where the lattice is too large to
-list, or time is up, is the answer the best node so far, and then it says so, with a bound on what better ones could
-reach.
+The order of evaluation changes how many nodes are evaluated, never the answer. Only where the lattice is too large to
+list, or time is up, is the answer the best node so far; the result then says so, with a lower bound on the loss of
+better ones.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ from oboro.algorithms.lattice.status import BINS, FEW, SAME, NodeStatus
 __all__ = ["KeptRows", "KeptSearch", "SearchResult", "Strategy", "checker_for", "search", "search_by_rank", "suits"]
 
 
-# Kept rows ------------------------------------------------------------------------------------------------------------
-# The records as kernels read them where nobody may be suppressed: joined where they agree on the levels that are still
-# asked.
+# Rows without suppression ---------------------------------------------------------------------------------------------
+# Rows as kernels read them where no record may be suppressed: equal rows joined, on the levels that are still open.
 
 
 KEY_SPACE = 1 << 62  # combinations up to here have a key each
@@ -61,7 +60,7 @@ WITNESSES = 3  # people that are asked before all others
 
 
 class KeptRows:
-    """The rows of a problem, and what they are judged by."""
+    """Rows of a problem, with the rules they are judged by."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, hierarchies = problem, problem.hierarchies
@@ -83,7 +82,7 @@ class KeptRows:
         self.own = RuleScratch(1, 1, 1, max(self.values, self.rules.whole.shape[1])).room
 
     def finest_alone(self) -> Levels:
-        """On each attribute the finest level that does not fail by itself."""
+        """Return for each attribute the finest level that does not fail by itself."""
         each = max(int(self.widths.max()), int(self.labels.max())) * self.values
         if each > MOST_ALONE:
             return self.problem.lattice.bottom
@@ -94,7 +93,7 @@ class KeptRows:
         return tuple(out.tolist())
 
     def join(self, levels: Levels) -> None:
-        """Rows that agree on these levels, and in their secrets, are one from now on."""
+        """Join rows that agree on these levels, and in their sensitive values."""
         every = np.arange(len(levels)), np.array(levels)
         labels, size = self.labels[every], self.secrets.size
         if prod(labels.tolist()) * self.values >= KEY_SPACE:
@@ -135,13 +134,13 @@ class KeptRows:
         )
 
 
-# Kept search ----------------------------------------------------------------------------------------------------------
-# Searching the lattice where nobody may be suppressed.
+# Search without suppression -------------------------------------------------------------------------------------------
+# Search of the lattice where no record may be suppressed.
 #
-# What a node loses is then known before it is judged, and it either holds or fails: no class can be left out or join
-# the suppressed. So nodes are chosen, judged and noted in compiled code, which comes back when one holds. Adult with
-# one sensitive column took 20 to 40 ms, of which most was spent in Python around the nodes and on keeping classes of
-# finer ones.
+# The loss of a node is then known before it is judged, and it either satisfies or fails: no class can be left out or
+# join the suppressed. So nodes are chosen, judged and noted in compiled code, which returns when one satisfies. Adult
+# with one sensitive column took 20 to 40 ms, of which most was spent in Python around the nodes and on keeping classes
+# of finer ones.
 
 
 AT_A_TIME = 32  # nodes that are judged before it is asked whether time is up, and which levels are out of the question;
@@ -153,7 +152,8 @@ LARGE = 1 << 16  # values that two bytes number
 
 
 def suits(problem: Problem) -> bool:
-    """Whether a problem is searched this way: nobody may be suppressed, and what a finer node keeps every coarser one keeps.
+    """Return whether a problem is searched this way: nothing may be suppressed, and coarser nodes satisfy what finer
+    ones do.
 
     Where only k is asked, `label_columns` is as fast. With a million rows, classes of finer nodes are, and with many nodes what
     follows from one takes longer than to judge it.
@@ -169,7 +169,7 @@ def suits(problem: Problem) -> bool:
 
 
 class KeptSearch:
-    """What is known of every node that is nowhere finer than `low`; what is finer there fails."""
+    """Status of every node that is nowhere finer than `low`; finer nodes fail."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.rows = problem, KeptRows(problem)
@@ -201,7 +201,7 @@ class KeptSearch:
         return kernels_nodes.Curve(entropy, step, failed, passed, np.array([0, 1]))
 
     def run(self, limits: SearchLimits, minimal: bool, first: Iterable[Levels]) -> bool:
-        """Search; False where nothing holds, which is for others to explain."""
+        """Search the lattice; False where no node satisfies, which is for other code to explain."""
         self._settle(np.array([self.lattice.top]), 1, minimal)
         if self.best is None:
             return False
@@ -230,7 +230,7 @@ class KeptSearch:
         return judged
 
     def _hurdle(self) -> tuple[float, float, int]:
-        """What a node must lose to be the best; of equal ones the first is."""
+        """Return the loss that a node must reach to be the best; of equal ones the first is."""
         if self.best is None:
             return inf, inf, 0
         fold, levels = self.problem.loss.fold, np.subtract(self.best.levels, self.low)
@@ -248,7 +248,7 @@ class KeptSearch:
 
     @cached_property
     def checker(self) -> NodeChecker:
-        """What judges a node in exact arithmetic."""
+        """Checker that judges a node in exact arithmetic."""
         return NodeChecker.of(self.problem)
 
     def _look_closer(self, place: np.ndarray) -> None:
@@ -272,7 +272,7 @@ class KeptSearch:
             self.read, self.room = self.rows.above(self.low)
 
     def waiting(self, every: bool) -> np.ndarray:
-        """Which nodes may still be better than the best; with `every`, which are not settled."""
+        """Mark the nodes that may still be better than the best; with `every`, those that are not settled."""
         out = np.empty(self.lattice.size, dtype=bool)
         if every:
             return np.asarray(~(self.marks.satisfies | self.marks.fails))
@@ -281,7 +281,7 @@ class KeptSearch:
         return out
 
     def progress(self) -> SearchProgress:
-        """How far the search is."""
+        """Return the progress of the search."""
         loss = None if self.best is None else self.best.loss
         return SearchProgress(self.evaluated, self._settled, self.problem.lattice.size, loss)
 
@@ -293,12 +293,12 @@ class KeptSearch:
 
     @property
     def evaluated(self) -> int:
-        """Nodes that were judged."""
+        """Number of judged nodes."""
         return int(self.marks.seen.sum())
 
     @property
     def tagged(self) -> int:
-        """Nodes that were settled by others."""
+        """Number of nodes that were settled by others."""
         return self._settled - self.evaluated
 
     def minimal(self) -> list[Levels] | None:
@@ -309,7 +309,7 @@ class KeptSearch:
         return [tuple(np.add(levels, self.low).tolist()) for levels in found]
 
     def bound(self) -> float | None:
-        """No node that can be released loses less than this."""
+        """Lower bound on the loss of all nodes that can be released."""
         if self.best is None or not (waiting := self.waiting(False)).any():
             return None if self.best is None else self.best.loss
         least = self.problem.loss.unfold(float(self.marks.base[waiting].min()))
@@ -342,7 +342,7 @@ ENOUGH = (
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found, and what it took."""
+    """Result of a search, and the work it took."""
 
     best: Node | None
     minimal: list[Levels] | None
@@ -369,7 +369,9 @@ class SearchResult:
 
 
 def checker_for(problem: Problem) -> NodeChecker | SlicedChecker:
-    """What checks nodes fastest: slices of rows where these are very many and only k is asked, else distinct tuples."""
+    """Return the fastest checker of nodes: slices of rows where these are very many and k is the only requirement, else
+    distinct tuples.
+    """
     if not problem.sliced:
         return NodeChecker.of(problem)
     from oboro.algorithms.lattice.sliced import SlicedChecker
@@ -435,7 +437,7 @@ def _keep(
     limits: SearchLimits,
     first: Iterable[Levels],
 ) -> SearchResult | None:
-    """The search where nobody may be suppressed, if the problem suits it and something can be released."""
+    """Search where no record may be suppressed, if the problem suits it and something can be released."""
 
     remembers = checker is not None and type(checker) is not NodeChecker
     if remembers or not suits(problem):
@@ -458,7 +460,7 @@ def _keep(
 
 
 def _says_nothing(problem: Problem, best: Node | None) -> bool:
-    """Whether nothing was found, or only that a table of stars can be released, which needs no search."""
+    """Return whether nothing was found, or only that a table of stars can be released, which needs no search."""
     if best is None or best.suppressed >= (problem.people if problem.whole_people else problem.rows):
         return True
     chosen = zip(problem.hierarchies, best.levels, strict=True)
@@ -658,13 +660,13 @@ def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor, l
     return chain.from_iterable(map(check, parts) if alone else pool.map(check, parts))
 
 
-# Rank search ----------------------------------------------------------------------------------------------------------
+# Lexicographic search -------------------------------------------------------------------------------------------------
 # The best node where losses are compared by rank: by the attribute that loses most, among equals by the next one, and
 # so on.
 #
-# One search for each rank. The first makes the greatest part as small as possible; every later one makes the next part
-# as small as possible where the greater ones are what was agreed on. So the last one's best node is the best by rank,
-# if every search was exact. The first that is not ends it: what follows would be ranked by a guess.
+# One search for each rank. The first makes the greatest part as small as possible; every later one minimizes the next
+# part among the nodes that keep the greater parts reached. So the last search's best node is the best by rank, if every
+# search was exact. The first that is not ends it: further ranks would rest on a guess.
 
 
 def search_by_rank(
@@ -675,7 +677,7 @@ def search_by_rank(
     tell: Callable[[SearchProgress], None] | None = None,
     **options: Any,
 ) -> SearchResult:
-    """As `search`; the loss of the answer is its greatest part, and bounds are of it."""
+    """Search as `search` does, by rank; the loss of the answer is its greatest part, and bounds are of it."""
     loss = problem.loss
     assert isinstance(loss, CellLoss)
     assert loss.ranked
@@ -697,7 +699,9 @@ def search_by_rank(
 
 
 def _joint(before: SearchResult, after: SearchResult) -> tuple[SearchResult, bool]:
-    """What two searches looked at; the later one's answer, if it has one that keeps what was agreed on, and whether it has."""
+    """Join the statistics of two searches; return the later one's answer, if it has one that keeps the greater parts
+    reached, and whether it has.
+    """
     evaluated = before.evaluated + after.evaluated
     if after.best is None or after.best.loss >= BEYOND:
         return replace(before, evaluated=evaluated, exact=False, stopped=after.stopped), False

@@ -1,4 +1,4 @@
-"""Rows as a few small digits each, in slices that no class crosses.
+"""Sliced evaluation of very large tables: rows as a few small digits each, in slices that no class crosses.
 
 Slices are made of the labels of one attribute. A class crosses no slice as long as that attribute stays on a level on
 which these labels, or parts of them, are still told apart. Before, only labels of the top level were taken: where
@@ -70,7 +70,7 @@ class RowLayout:
     """For an attribute and a level: the number there of each label of the base level; each is made when it is first asked for."""
 
     def serves(self, levels: Levels) -> bool:
-        """Whether a node can be counted with it."""
+        """Return whether a node can be counted with it."""
         fine = all(base <= level for base, level in zip(self.base, levels, strict=True))
         return fine and levels[self.sliced] <= self.highest
 
@@ -121,7 +121,7 @@ def lay_out(problem: Problem, levels: Levels) -> RowLayout:
 
 
 def on_threads(act: Callable[[int], object]) -> None:
-    """The same act on every thread; the one that asks is the first of them."""
+    """Run the same act on every thread; the calling thread is the first of them."""
     with ThreadPoolExecutor(max(1, THREADS - 1)) as pool:
         others = [pool.submit(act, thread) for thread in range(1, THREADS)]
         act(0)
@@ -130,13 +130,13 @@ def on_threads(act: Callable[[int], object]) -> None:
 
 
 def share_out(rows: int, act: Callable[[range, int], None]) -> None:
-    """Each thread takes one run of rows, so that no two write into the same lines of memory."""
+    """Give each thread one run of rows, so that no two write into the same lines of memory."""
     cuts = [rows * thread // THREADS for thread in range(THREADS + 1)]
     on_threads(lambda thread: act(range(cuts[thread], cuts[thread + 1]), thread))
 
 
 def _starts(codes: np.ndarray, slice_of: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Where each thread's rows of each slice start: those of the first thread at the bounds."""
+    """Return the start of each thread's rows in each slice: those of the first thread at the bounds."""
     counts = np.zeros((THREADS, bounds.size - 1), dtype=np.int64)
     share_out(
         codes.size,
@@ -224,7 +224,7 @@ def _sliced(problem: Problem, levels: Levels) -> tuple[int, int]:
 
 
 def _serves_all(problem: Problem, a: int, highest: int) -> bool:
-    """Whether with an attribute's values numbered slice by slice, two bytes number the values of all attributes."""
+    """Return whether with an attribute's values numbered slice by slice, two bytes number the values of all attributes."""
     values = [len(hierarchy.levels[0].labels) for hierarchy in problem.hierarchies]
     if FINE * values[a] > problem.rows:
         return False
@@ -233,7 +233,7 @@ def _serves_all(problem: Problem, a: int, highest: int) -> bool:
 
 
 def _wished(problem: Problem) -> int:
-    """How many slices there should be."""
+    """Return the wanted number of slices."""
     return max(1, -(-problem.rows // SLICE_ROWS))
 
 
@@ -265,14 +265,14 @@ def _contiguous(
     return tuple(ranks), tuple(firsts)
 
 
-# Sliced check ---------------------------------------------------------------------------------------------------------
-# Checking nodes of very large tables where classes need only be large enough.
+# Evaluation of nodes --------------------------------------------------------------------------------------------------
+# Evaluation of nodes of very large tables where classes need only be large enough.
 #
 # Once, the rows are laid out as a few small digits each: small attributes are fused into one, a wide one is taken on
 # the finest level that still fits (finer nodes get a layout of their own) or numbered slice by slice, so that a row is
-# a few bytes and every look-up table fits the cache. They are laid out slice by slice: a slice holds some labels of one
-# attribute's coarsest level that still tells rows apart, so that no class crosses slices; nodes on which that attribute
-# is `*` get a layout that is sliced by another one. A node is then checked slice by slice on two threads with one
+# a few bytes and every look-up table fits the cache. They are laid out slice by slice: a slice has some labels of one
+# attribute's coarsest level that still separates rows, so that no class crosses slices; nodes on which that attribute
+# is `*` get a layout that is sliced by another one. A node is then evaluated slice by slice on two threads with one
 # saturating counter per possible class; as soon as the slices done so far suppress more than the limit, the node has
 # failed, exactly.
 
@@ -283,7 +283,7 @@ SPARSE = 64  # with more possible keys per row than this, clearing counters woul
 
 @dataclass(eq=False)
 class SlicedChecker:
-    """Checks nodes by reading all rows, in slices. Only for problems without rules beyond k."""
+    """Evaluates nodes by reading all rows, in slices. Only for problems without rules beyond k."""
 
     at_a_time: ClassVar[int | None] = None
 
@@ -308,12 +308,12 @@ class SlicedChecker:
         """Nothing costs as much for several as for one."""
 
     def check_all(self, chosen: Sequence[Levels], hurdle: float = inf, *, later: bool = False) -> list[Node]:
-        """Check several nodes, one after the other."""
+        """Evaluate several nodes, one after the other."""
         return [self.check(levels, hurdle) for levels in chosen]
 
     @property
     def weight(self) -> int:
-        """How many tuples or rows a check has to read."""
+        """Number of tuples or rows that an evaluation reads."""
         return self.problem.rows
 
     @cached_property
@@ -322,7 +322,7 @@ class SlicedChecker:
         return NodeChecker.of(self.problem)
 
     def check(self, levels: Levels, hurdle: float = inf, steps: int = MAX_GROUPS_TRIED) -> Node:
-        """Check one node; where it fails, `suppressed` is only known to exceed the limit. O(rows · digits).
+        """Evaluate one node; where it fails, `suppressed` is only known to exceed the limit. O(rows · digits).
 
         Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
@@ -341,7 +341,8 @@ class SlicedChecker:
         return Node(levels, small, small, 0, True, value, settled=not (small and unneeded))
 
     def small_classes(self, levels: Levels) -> tuple[int, np.ndarray]:
-        """How many records are in classes of fewer than k, and these by attribute and cost. Above the limit both may be less.
+        """Count the records in classes of fewer than k, and these by attribute and cost. Above the limit both may be
+        less.
 
         Parts of a table that share no class add up to the whole.
         """
@@ -350,7 +351,7 @@ class SlicedChecker:
         return counted.small, counted.tally()
 
     def suppressed_rows(self, node: Node) -> np.ndarray:
-        """One boolean per record: whether the node suppresses it. The node must be feasible."""
+        """Return for each record whether the node suppresses it. The node must be feasible."""
         levels = node.levels
         if node.joined:
             return self.checker.suppressed_rows(node)
@@ -413,7 +414,7 @@ class _Count:
             self.require_whole()
 
     def require_whole(self) -> None:
-        """Give the look up where somebody asked the search to end: slices may be missing."""
+        """Give up the evaluation where the search was cancelled: slices may be missing."""
         if self.stop():
             raise LookStopped
 
@@ -488,7 +489,7 @@ class _Count:
 
 
 def _table(parts: list[np.ndarray]) -> np.ndarray:
-    """What each digit adds to a key, from what each of its attributes adds."""
+    """Return what each digit adds to a key, from what each of its attributes adds."""
     table, *more = parts
     for part in more:
         table = (table[:, np.newaxis] + part).ravel()

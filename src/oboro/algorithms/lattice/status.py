@@ -1,6 +1,4 @@
-"""What is known of every node of a lattice: which satisfy, which fail, which are still worth a check, and which to
-check next.
-"""
+"""Status of every node of a lattice: satisfied, failed, waiting, and the next nodes to evaluate."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ NOTED = attrgetter("levels", "satisfying", "surely", "suppressed", "floor")  # o
 
 @dataclass(eq=False)
 class NodeStatus:
-    """What is known of every node; arrays are flat, in lexicographic order of the levels."""
+    """Status of every node; arrays are flat, in lexicographic order of the levels."""
 
     problem: Problem
     checker: NodeChecker | SlicedChecker
@@ -67,7 +65,7 @@ class NodeStatus:
         return inf if self.best is None else self.best.loss + SAME
 
     def check(self, levels: Levels) -> Node:
-        """Check a node, if not yet done, and note what follows for others."""
+        """Evaluate a node, if not yet done, and note what follows for others."""
         if levels not in self.nodes:
             self.record(self.checker.check(levels))
         return self.nodes[levels]
@@ -95,8 +93,8 @@ class NodeStatus:
         self.failure_curve.learn(self.failure_curve.entropy[places], ~passed)
 
     def remember(self, known: dict[Levels, float], floors: dict[Levels, float]) -> None:
-        """Note what is known of nodes from other searches: how many records each surely suppresses, and every finer one too, and
-        what each loses at least, and every coarser one too.
+        """Take over results of other searches: lower bounds on the suppressed records of nodes, valid for every finer
+        one too, and lower bounds on their losses, valid for every coarser one too.
 
         The most promising one that seems to satisfy is checked: a good answer to begin with rules out most others.
         """
@@ -125,7 +123,7 @@ class NodeStatus:
         return tuple(int(level) for level in np.unravel_index(places[bounds.argmin()], self.lattice.shape))
 
     def progress(self) -> SearchProgress:
-        """How far the search is."""
+        """Return the progress of the search."""
         from oboro.algorithms.lattice.limits import SearchProgress
 
         settled = int((self.seen | self.satisfies | self.fails).sum())
@@ -161,8 +159,8 @@ class NodeStatus:
         return [node for node in self.open.values() if node.least <= self.hurdle]
 
     def choose(self, open_: np.ndarray, most: int, *, fill: bool = False) -> list[Levels]:
-        """Nodes whose results are expected to settle most of the waiting ones; of two comparable ones only the better, or with
-        `fill` the others after them, as many as are asked for.
+        """Choose nodes whose results are expected to settle most of the waiting ones; of two comparable ones only the
+        better, or with `fill` the others after them, as many as are requested.
         """
         below, above = np.empty(open_.size, dtype=np.int32), np.ones(open_.size, dtype=np.int32)
         dominance.count_below(open_, self.shape, below)
@@ -182,7 +180,7 @@ class NodeStatus:
         return chosen
 
     def focus(self, waiting: np.ndarray) -> None:
-        """Where no waiting node is finer than some levels, join the tuples that agree there: fewer to read."""
+        """Join the tuples that agree on some levels, where no waiting node is finer than these: fewer to read."""
         least = self.shape - 1
         dominance.meet(waiting, self.shape, least)
         meet = tuple(least.tolist())
@@ -193,7 +191,7 @@ class NodeStatus:
             self.checker, self.focused = wide.rebased(meet), meet
 
     def bound(self) -> float:
-        """No node that can be released loses less than this."""
+        """Lower bound on the loss of all nodes that can be released."""
         best = inf if self.best is None else self.best.loss
         best = min([best, *(node.least for node in self.unsure())])
         waiting = self.promising()
@@ -204,7 +202,7 @@ class NodeStatus:
 
 
 class FailureCurve:
-    """How likely each node fails: a curve over the sum of its levels' entropies, refitted with every result."""
+    """Probability that each node fails: a curve over the sum of its levels' entropies, refitted with every result."""
 
     def __init__(self, problem: Problem) -> None:
         self.entropy = problem.lattice.sums(problem.entropies).ravel()
@@ -221,7 +219,7 @@ class FailureCurve:
         np.add.at(self.passed, places[~failed], 1)
 
     def fit(self) -> tuple[float, float]:
-        """The centre that puts fewest results on the wrong side, and the width from how far those stray."""
+        """Fit the centre that puts fewest results on the wrong side, and the width from how far those stray."""
         wrong = (self.failed - self.passed).cumsum()
         centre = float(np.flatnonzero(wrong == wrong.min()).mean()) + 0.5
         strays = np.where(centre >= MIDDLES, self.failed, self.passed)

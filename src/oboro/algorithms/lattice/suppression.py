@@ -1,6 +1,7 @@
-"""The suppressed records of a node as one class: whether they keep every demand, and which classes join them so that they do.
+"""Suppressed records as one class: verify every requirement on it, and choose the classes that join it at the least
+loss.
 
-Whoever fits no released class must be among the suppressed, so these are a class that must be safe itself.
+A person who matches no released class must be among the suppressed, so these are a class that must be safe itself.
 """
 
 from __future__ import annotations
@@ -50,30 +51,30 @@ __all__ = [
 ]
 
 
-# Group demands --------------------------------------------------------------------------------------------------------
-# What each demand asks of the suppressed group, and at most how much a class adds to what the group lacks.
+# Requirements on the suppressed records -------------------------------------------------------------------------------
+# What each requirement asks of the suppressed group, and upper bounds on what a class adds to it.
 #
-# A demand sees the group as a vector of counts (`base`), and a class as another (`each`); whoever joins adds up. A
-# group that keeps a demand lies, for every demand here, in a convex cone. So where a group does not, a half-space
-# separates it from all that do: a weight for each count whose weighted sum is negative for the group, and not negative
-# for any group that keeps the demand. What is lacking is that sum; a class adds its own. This holds for
+# A demand sees the group as a vector of counts (`base`), and a class as another (`each`); counts add up as classes
+# join. Groups that satisfy a demand lie, for every demand here, in a convex cone. So where a group does not, a
+# half-space separates it from all that do: a weight for each count whose weighted sum is negative for the group, and
+# not negative for any group that satisfies the demand. What is lacking is that sum; a class adds its own. This holds
+# for
 #
 # - size, k-map, δ-presence, alpha, the number of classes and the mean risk: the demand is such a sum itself;
 # - t-closeness: the distance is the greatest of finitely many such sums (one for each choice of signs);
 # - recursive (c, l)-diversity: c · (all without any l − 1 values) − (any one value) must be positive, for every choice
 #   of these;
 # - entropy l-diversity: the sum of h · log(p / l) over a distribution's own shares p is a tangent of a concave
-#   function, so it is at
-#   least that function at every other group.
+#   function, so it is at least that function at every other group.
 #
 # Distinct l-diversity lacks values, and a class adds at most as many as it has and the group has not. Where people are
-# counted, somebody may be in both, and only this is known: a class is needed that has a person or a value that the
+# counted, a person may be in both, and only this is known: a class is needed that has a person or a value that the
 # group has not.
 
 
 @dataclass(frozen=True, eq=False)
 class GroupDemand:
-    """A demand on the suppressed group, whose counts add up as classes join."""
+    """Requirement on the suppressed group, whose counts add up as classes join."""
 
     base: np.ndarray
     """The counts of those who must go."""
@@ -84,11 +85,11 @@ class GroupDemand:
     """Whether weighted sums tell much of what is lacking, whoever joins."""
 
     def broken(self, held: np.ndarray) -> bool:
-        """Whether a group with these counts breaks the demand."""
+        """Return whether a group with these counts violates the requirement."""
         raise NotImplementedError
 
     def lacking(self, held: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
-        """How much a group that breaks the demand lacks, and at most how much each of some classes adds.
+        """Return the amount that a violating group lacks, and upper bounds on what each of some classes adds.
 
         Every set of classes that mends the group adds at least as much as is lacking. Where nothing else is known, some class is
         needed.
@@ -96,7 +97,8 @@ class GroupDemand:
         return 1.0, np.ones(classes.size)
 
     def valid_sum(self, held: np.ndarray) -> tuple[float, np.ndarray] | None:
-        """How much those who must go lack, and what each class adds: every set that mends them adds up so much.
+        """Return what the group that must be suppressed lacks, and what each class adds: every set that mends it adds
+        up so much.
 
         The sum is one that counts like `held`, perhaps in parts, come short of, if any is known.
         """
@@ -105,7 +107,7 @@ class GroupDemand:
 
 @dataclass(frozen=True, eq=False)
 class LinearDemand(GroupDemand):
-    """A weighted sum of the counts must reach a number."""
+    """Requirement that a weighted sum of the counts reaches a number."""
 
     weights: np.ndarray
     least: float
@@ -113,29 +115,29 @@ class LinearDemand(GroupDemand):
     summed: ClassVar[bool] = True
 
     def broken(self, held: np.ndarray) -> bool:
-        """Whether the sum is too small."""
+        """Return whether the sum is too small."""
         return bool(held @ self.weights < self.least)
 
     def lacking(self, held: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
-        """What the sum lacks, and what each class adds to it."""
+        """Return what the sum lacks, and what each class adds to it."""
         gap = float(self.least - held @ self.weights)
         return (gap, self.each[classes] @ self.weights) if gap > 0 else super().lacking(held, classes)
 
     def valid_sum(self, held: np.ndarray) -> tuple[float, np.ndarray] | None:
-        """The sum itself."""
+        """Return the sum itself."""
         return float(self.least - self.base @ self.weights), self.each @ self.weights
 
 
 @dataclass(frozen=True, eq=False)
 class RuleDemand(GroupDemand):
-    """A rule about the sensitive values of the group."""
+    """Rule about the sensitive values of the group."""
 
     rule: Rule
 
     summed: ClassVar[bool] = True
 
     def broken(self, held: np.ndarray) -> bool:
-        """Whether these values break the rule; nobody breaks none."""
+        """Return whether these values violate the rule; an empty group violates none."""
         return bool(held.any()) and self.rule.breaks(held)
 
     def lacking(self, held: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
@@ -148,24 +150,25 @@ class RuleDemand(GroupDemand):
         return self.rule.lacking_at(held, self.base, self.each)
 
 
-# Cheapest join --------------------------------------------------------------------------------------------------------
-# Which classes join the suppressed group, so that the group keeps every demand at the least loss: branch and bound.
+# Branch and bound over joining classes --------------------------------------------------------------------------------
+# Classes that join the suppressed group, so that the group satisfies every requirement at the least loss: branch and
+# bound.
 #
-# The group starts with the classes that must go. Every class that may stay can join it; more suppression never loses
-# less. So a set of joined classes is *done* as soon as the group keeps every demand, and nothing more joins.
+# The group starts with the classes that must be suppressed. Every other class can join it; more suppression never loses
+# less. So a set of joined classes is *done* as soon as the group satisfies every demand, and nothing more joins.
 #
-# *Bounding.* Where the group breaks a demand, the demand says how much is lacking and, for each class, at most how much
-# it adds (`GroupDemand.lacking`). The cheapest way to add up what is lacking, with the last class taken in part (a
-# fractional knapsack), costs no more than any set that mends the group. Sets that cannot lose less than the best so far
-# are not looked at, nor are those for which the limit on suppressed records leaves no room (a knapsack by size). Where
-# that is not enough, one sum is made that tells of all demands at once (`joint_bound`).
+# *Bounding.* Where the group violates a demand, the demand gives the amount lacking and, for each class, an upper bound
+# on what it adds (`GroupDemand.lacking`). The cheapest way to add up what is lacking, with the last class taken in part
+# (a fractional knapsack), costs no more than any set that mends the group. Sets that cannot lose less than the best so
+# far are pruned, as are those for which the suppression limit leaves no room (a knapsack by size). Where that is not
+# enough, one sum is made that covers all demands at once (`joint_bound`).
 #
 # *Branching.* The class that was taken in part joins, or it stays. So every set is met once, and none is left out. To
 # try the classes one after the other, each without those before it, took much longer: one of 900 records that is
 # needed, and is the last by its price, was not settled among fifty classes in 40,000 steps; now in a few.
 #
-# So the first answer to survive is the best, unless the search is cut short after a number of steps; then it says so,
-# and what is certain is a lower bound. Steps are counted, not seconds: the answer is the same on every machine.
+# So the first answer to survive is the best, unless the search is cut short after a number of steps; then the result
+# says so and gives a lower bound. Steps are counted, not seconds: the answer is the same on every machine.
 
 
 SAME = 1e-12  # losses closer than this are equal; then fewer records decide
@@ -178,7 +181,7 @@ NEVER = 1 << 62
 
 @dataclass(frozen=True)
 class Join:
-    """What joins the suppressed group."""
+    """Classes that join the suppressed group."""
 
     chosen: tuple[int, ...] | None
     """The classes that join; None where no set was found that is good enough."""
@@ -202,7 +205,7 @@ class _Lack(NamedTuple):
 
 @dataclass(eq=False)
 class CheapestJoin:
-    """A search for the classes that join. Classes are numbered in an order that does not depend on that of the rows."""
+    """Search for the classes that join. Classes are numbered in an order that does not depend on that of the rows."""
 
     demands: Sequence[GroupDemand]
     sizes: np.ndarray
@@ -261,7 +264,7 @@ class CheapestJoin:
         return self.base + least
 
     def _high(self) -> tuple[float, int]:
-        """What a set may cost to be of interest, and with how many records it is not, if it costs as much."""
+        """Return the greatest cost of interest, and the number of records from which a set of that cost is of none."""
         if self.best is None or self.fold(self.best[0]) > self.high:
             return self.high - self.base, NEVER
         return self.fold(self.best[0]) - self.base, self.best[1]
@@ -330,7 +333,9 @@ class CheapestJoin:
             self._try(held, rest, chosen, size, cost)
 
     def _one_is_enough(self, gap: float, gains: np.ndarray) -> bool:
-        """Whether any one of the classes mends the group for certain: as where the suppressed lack records, and a class has k."""
+        """Return whether any one of the classes mends the group for certain: as where the suppressed lack records, and
+        a class has k.
+        """
         alone = len(self.demands) == 1 and isinstance(self.demands[0], LinearDemand)
         return alone and not self.unpriced and bool(gains.size) and bool(gains.min() >= gap)
 
@@ -409,12 +414,12 @@ def _fraction(need: float, gains: np.ndarray, prices: np.ndarray) -> float:
     return float(prices[:last].sum()) + float(prices[last]) * max(need - before, 0.0) / float(gains[last])
 
 
-# Covered sums ---------------------------------------------------------------------------------------------------------
-# The compiled search for the classes that join the suppressed group, where it takes long.
+# Compiled branch and bound --------------------------------------------------------------------------------------------
+# Compiled search for the classes that join the suppressed group, for hard cases.
 #
-# It knows weighted sums only, none of which depends on who joins (`GroupDemand.valid_sum`). Where all of them are
-# reached, the demands are asked; one that is still broken gives a new sum, or, if it knows none, the search goes on
-# with another class.
+# It works on weighted sums only, none of which depends on the joining classes (`GroupDemand.valid_sum`). Where all of
+# them are reached, the demands are verified; one that is still violated gives a new sum, or, if it has none, the search
+# goes on with another class.
 
 
 MOST = 200  # sums that are kept; with more, classes are decided on one by one
@@ -469,7 +474,7 @@ class CoveredSums:
             action = self._ask(offer)
 
     def _ask(self, offer: Callable[..., None]) -> int:
-        """Whether the group where the walk stands keeps every demand, and how to go on."""
+        """Return whether the group where the walk stands keeps every demand, and how to go on."""
         chosen = np.flatnonzero(self.walk.decided == 1)
         held = [some + each[chosen].sum(axis=0) for some, each in zip(self.held, self.each, strict=True)]
         broken = [(one, some) for one, some in zip(self.demands, held, strict=True) if one.broken(some)]
@@ -481,13 +486,13 @@ class CoveredSums:
         return dominance.ENTER if any(lacking) else dominance.SPLIT
 
 
-# Joint bound ----------------------------------------------------------------------------------------------------------
-# One weighted sum that tells of all demands on the suppressed group at once what mending it costs at least.
+# Joint lower bound ----------------------------------------------------------------------------------------------------
+# One weighted sum that bounds for all requirements at once the cost of mending the suppressed group.
 #
-# Each demand alone says: whatever set of classes mends the group adds at least as much as it lacks
+# Each demand alone implies: whatever set of classes mends the group adds at least as much as it lacks
 # (`GroupDemand.valid_sum`). Any mixture of such sums, none with a negative part, is one too, also with that of the room
 # that the limit leaves. The mixture under which the cheapest fractional set costs most is the dual of a linear program;
-# it is sought by steps along a subgradient, and new sums are taken where the fractional set still breaks a demand.
+# it is sought by steps along a subgradient, and new sums are taken where the fractional set still violates a demand.
 # Every mixture is sound; a good one leaves few classes in doubt:
 #
 # - a class that costs so much more than it is worth that no better set has it stays;
@@ -501,7 +506,7 @@ PATIENCE = 5  # steps without a better bound before they become shorter
 
 @dataclass(frozen=True, eq=False)
 class JointBound:
-    """What was found: a bound, and the sum it comes from."""
+    """Joint lower bound, and the sum it comes from."""
 
     least: float
     """What the classes that join cost at least."""
@@ -517,7 +522,9 @@ class JointBound:
 def joint_bound(
     demands: Sequence[GroupDemand], sizes: np.ndarray, costs: np.ndarray, room: int, high: float
 ) -> JointBound | None:
-    """A good mixture, if there is any; `high` is what the best set that is known costs. O(rounds · steps · sums · classes)."""
+    """Find a good mixture, if there is any; `high` is what the best known set costs. O(rounds · steps · sums ·
+    classes).
+    """
     scale = float(costs.max(initial=0.0))
     if scale <= 0 or not np.isfinite(high):
         return None
@@ -595,8 +602,8 @@ def _bound(
     return JointBound(least - ROUNDING * float(costs.sum()), gap - wrong, gain, tuple(sums[1:]), reduced)
 
 
-# People demands -------------------------------------------------------------------------------------------------------
-# Demands on the suppressed group that few recipes make: of people, of a population, of how many classes there are.
+# Requirements on people, populations and numbers of classes -----------------------------------------------------------
+# Requirements on the suppressed group that few recipes make.
 
 
 @dataclass(frozen=True, eq=False)
@@ -611,7 +618,7 @@ class PeopleDemand(GroupDemand):
     rule: Rule | None
 
     def broken(self, held: np.ndarray) -> bool:
-        """Whether these pairs are too few people, or break the rule; nobody breaks none."""
+        """Return whether these pairs are too few people, or violate the rule; an empty group violates none."""
         there = held > 0
         people = int(np.unique(self.persons[there]).size)
         if people == 0 or people < self.k:
@@ -635,11 +642,11 @@ class PopulationDemand(LinearDemand):
     summed: ClassVar[bool] = False
 
     def broken(self, held: np.ndarray) -> bool:
-        """Whether the limit is broken."""
+        """Return whether the limit is violated."""
         return self.judge(int(held[0]), int(held[1]))
 
     def valid_sum(self, held: np.ndarray) -> tuple[float, np.ndarray] | None:
-        """None: where nobody is suppressed, nothing is asked."""
+        """Return None: where no record is suppressed, nothing is required."""
         return None
 
 
@@ -657,7 +664,7 @@ class FewClasses(GroupDemand):
     """So many classes a record at most among those who stay."""
 
     def broken(self, held: np.ndarray) -> bool:
-        """Whether too many classes stay."""
+        """Return whether too many classes stay."""
         joined, gone = int(held[0]), int(held[1])
         stay, left = self.classes - joined, self.records - gone
         if self.most is not None and stay + (gone > 0) > self.most:
@@ -665,7 +672,7 @@ class FewClasses(GroupDemand):
         return self.risk is not None and left > 0 and stay / left > self.risk
 
     def lacking(self, held: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
-        """How many classes are too many: all, or of those who stay."""
+        """Return how many classes are too many: all, or of those that stay."""
         joined, gone = int(held[0]), int(held[1])
         stay, left = self.classes - joined, self.records - gone
         if self.most is not None and stay + (gone > 0) > self.most:
@@ -675,8 +682,8 @@ class FewClasses(GroupDemand):
         return (gap, 1.0 - self.risk * self.each[classes, 1]) if gap > 0 else super().lacking(held, classes)
 
 
-# Rule verdicts --------------------------------------------------------------------------------------------------------
-# Which classes break a rule about sensitive values: counted class by class, as soon as enough is known.
+# Verdicts by rule -----------------------------------------------------------------------------------------------------
+# Classes that violate a rule about sensitive values: counted class by class, as soon as enough is known.
 
 
 ALL = 1 << 62
@@ -689,7 +696,7 @@ COUNTERS = 1 << 22  # counters of a class and a value
 def ask_rule(
     checker: NodeChecker, i: int, classes: NodeClasses, verdicts: np.ndarray, most: int, least: np.ndarray = UNASKED
 ) -> None:
-    """Raise the verdicts of classes that break a rule to 1, of those that are undecided to 2.
+    """Raise the verdicts of classes that violate a rule to 1, of those that are undecided to 2.
 
     The tuples are counted as they come, or class by class where people are counted or there are too many values. The first takes
     half the time. It stops once the classes that break a rule have more than `most` records. `least` gets for each at least how
@@ -714,15 +721,14 @@ def ask_rule(
     judge_counted(classes.labels, place, asked, *rest)
 
 
-# Size limits ----------------------------------------------------------------------------------------------------------
-# Limits on the sizes of all classes of a release together: how many records may be at risk, or how many people unique.
+# Limits on class sizes ------------------------------------------------------------------------------------------------
+# Limits on the sizes of all classes of a release together: the share of records at risk, or an estimate of unique
+# people.
 #
-# - *Records at risk*: at most a part of the records stands in classes smaller than some size (2: unique records). A
-#   coarser node
-#   has no more such records, suppressed ones included: so as many records as are too many must go in every finer node
-#   too.
-# - *An estimate* from the sizes: it need neither grow nor shrink with coarser levels, so nothing is concluded from one
-#   node for
+# - *Records at risk*: at most a share of the records is in classes smaller than some size (2: unique records). A
+# coarser node has no more such records, suppressed ones included: so the excess must be suppressed in every finer node
+# too.
+# - *An estimate* from the sizes: it need neither grow nor shrink with coarser levels, so one node implies nothing for
 #   another.
 #
 # The suppressed records are a class like any other.
@@ -740,23 +746,25 @@ class SizeLimit:
     """Whether classes of these sizes are estimated to break a limit."""
 
     def broken(self, sizes: np.ndarray) -> bool:
-        """Whether a release with classes of these sizes breaks the limit. One division, as the verifier's."""
+        """Return whether a release with classes of these sizes violates the limit. One division, as the verifier's."""
         if self.estimated is not None:
             return self.estimated(sizes)
         return int(sizes[sizes < self.small].sum()) / max(1, int(sizes.sum())) > self.share
 
     def broken_by(self, sizes: np.ndarray, gone: np.ndarray, relaxed: bool) -> bool:
-        """Whether the classes that stay, and the suppressed as one more unless they are left out, break the limit."""
+        """Return whether the remaining classes, and the suppressed as one more unless they are left out, violate the
+        limit.
+        """
         together = 0 if relaxed else int(sizes[gone].sum())
         left = np.append(sizes[~gone], together)
         return self.broken(left[left > 0])
 
     def excess_of(self, sizes: np.ndarray, rows: int) -> int:
-        """At least how many records must go, where classes of these sizes may stay."""
+        """Lower bound on the number of suppressed records, where classes of these sizes may stay."""
         return self.excess(int(sizes[sizes < self.small].sum()), rows)
 
     def excess(self, small: int, rows: int) -> int:
-        """At least how many records at risk must go, where so many of the classes that may stay are."""
+        """Lower bound on the number of suppressed records, given `small` records at risk in classes that may stay."""
         if self.estimated is not None:
             return 0
         allowed = int(self.share * rows) + 1
@@ -777,12 +785,12 @@ class SizesDemand(GroupDemand):
     rows: int
 
     def broken(self, held: np.ndarray) -> bool:
-        """Whether what stays and the group together break the limit."""
+        """Return whether the remaining classes and the group together violate the limit."""
         left, gone = np.repeat(self.distinct, self.stay - held[:-1]), int(held[-1])
         return self.limit.broken(np.append(left, gone) if gone else left)
 
     def lacking(self, held: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
-        """How many records at risk are too many; a class at risk takes its own away."""
+        """Return how many records at risk are too many; a class at risk takes its own away."""
         risky = np.where(self.distinct < self.limit.small, self.distinct, 0)
         gap = self.limit.excess(int(risky @ (self.stay - held[:-1])), self.rows)
         if gap <= 0:
@@ -801,7 +809,7 @@ KEYS = 64  # classes by which values are put into an order that does not depend 
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """Who is suppressed in the end, if anything good enough was found."""
+    """Suppressed records in the end, if a good enough set was found."""
 
     classes: NodeClasses | None
     loss: float
@@ -844,7 +852,7 @@ def complete(
 
 
 def joining(classes: NodeClasses, chosen: np.ndarray) -> NodeClasses:
-    """The classes with some more of them suppressed."""
+    """Return the classes with some more of them suppressed."""
     gone = classes.gone.copy()
     gone[chosen] = True
     return replace(classes, gone=gone, thinned=0)
@@ -857,7 +865,7 @@ def _whole_people(checker: NodeChecker, classes: NodeClasses) -> Completed:
 
 
 class _Group:
-    """What is known of the suppressed and of the classes that may join them."""
+    """Suppressed records of a node, and the classes that may join them."""
 
     def __init__(self, checker: NodeChecker, classes: NodeClasses, candidates: np.ndarray) -> None:
         self.checker, self.problem, self.classes = checker, checker.problem, classes
@@ -902,7 +910,7 @@ class _Group:
         return not any(one.broken(one.base + one.each[:first].sum(axis=0)) for one in demands)
 
     def demands(self) -> Sequence[GroupDemand]:
-        """What the suppressed must keep, and what the number of classes must."""
+        """Requirements on the suppressed records, and on the number of classes."""
         problem, least = self.problem, self.problem.least_suppressed
         few = [] if problem.most_classes is None and problem.kept_risk is None else self._few_classes()
         few += self._class_sizes() if problem.class_sizes else []

@@ -1,10 +1,11 @@
-"""Nearest and farthest records among those that remain, by a tree of boxes.
+"""Kernels of microaggregation (MDAV, V-MDAV): distances, nearest and farthest record, by exhaustive scan or by a tree
+of boxes.
 
 The tree is complete: node i has the children 2i + 1 and 2i + 2, and the nodes of one level share the records evenly.
-Each leaf's records stand side by side, those that remain first. A node knows the box of its remaining records: the
-smallest and the largest of every number, whether one is missing, and the category that all share (MIXED: none). So a
-bound on every distance in it is exact, rounding included: the same operations in the same order, on numbers that are
-further in or further out. What is found is what `distance.scan` finds, distance by distance and id by id.
+Each leaf's records lie side by side, those that remain first. A node has the box of its remaining records: the smallest
+and the largest of every number, a mark for missing values, and the category that all share (MIXED: none). So a bound on
+every distance in it is exact, rounding included: the same operations in the same order, on numbers that are further in
+or further out. The result is that of `scan`, distance by distance and id by id.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ __all__ = [
 
 
 # Exhaustive scan ------------------------------------------------------------------------------------------------------
-# Who is nearest to a record and who is farthest from it, by exhaustive scan on all cores.
+# Nearest and farthest records of a record, by exhaustive scan on all cores.
 #
-# Records stand in columns (`points[j, i]` is attribute j of record i), so that one attribute of neighbouring records
-# lies side by side in memory and the compiler can treat several records at once. The square of a distance is the sum
-# over numeric attributes of the squared difference (`gaps[j]` where exactly one of the two is missing; `gaps[j]` is 0
-# for an attribute without missing values) and over categories of 1 where they differ.
+# Records are columns (`points[j, i]` is attribute j of record i), so that one attribute of neighbouring records lies
+# side by side in memory and the compiler can treat several records at once. The square of a distance is the sum over
+# numeric attributes of the squared difference (`gaps[j]` where exactly one of the two is missing; `gaps[j]` is 0 for an
+# attribute without missing values) and over categories of 1 where they differ.
 #
 # Every choice follows one total order, by distance and then by `ids`: the result depends neither on the order in memory
 # nor on the number of threads.
@@ -69,7 +70,9 @@ def measure(
     start: int,
     out: np.ndarray,
 ) -> None:
-    """Squared distances of `out.size` records from `start` on to (`target`, `traits`). O(records · attributes)."""
+    """Compute the squared distances of `out.size` records from `start` on to (`target`, `traits`). O(records ·
+    attributes).
+    """
     # Loops run over slices from 0: with `range(start, stop)` numba allows for negative positions and takes 4 × as long.
     out[:] = 0.0
     for j in range(points.shape[0]):
@@ -236,7 +239,7 @@ def remove_records(points: np.ndarray, categories: np.ndarray, ids: np.ndarray, 
     return count
 
 
-# Record tree ----------------------------------------------------------------------------------------------------------
+# Tree of boxes --------------------------------------------------------------------------------------------------------
 
 
 LEAF = 16  # records in a leaf, at most
@@ -262,7 +265,7 @@ class BoxTree(NamedTuple):
     bounds: np.ndarray
 
 
-# Building and shrinking -----------------------------------------------------------------------------------------------
+# Building and shrinking the tree --------------------------------------------------------------------------------------
 
 
 @kernel()
@@ -290,7 +293,9 @@ def build(points: np.ndarray, categories: np.ndarray, levels: int, ids: np.ndarr
 
 @kernel(inner=True, bare=True)
 def _divide(keys: np.ndarray, part: np.ndarray, middle: int) -> None:
-    """Put whoever has the smallest keys before the middle (Hoare's selection): 2.5 → 0.5 s for a million, against sorting."""
+    """Put the records of the smallest keys before the middle (Hoare's selection): 2.5 → 0.5 s for a million, against
+    sorting.
+    """
     low, high, draw = 0, keys.size - 1, 1
     while low < high:
         draw = (draw * 1103515245 + 12345) & 0x7FFFFFFF  # a pivot that no order of the records can foresee
@@ -375,7 +380,7 @@ def remove_from_tree(tree: BoxTree, one: Any) -> None:
 
 @kernel(inner=True, bare=True)
 def _on_edge(tree: BoxTree, node: int, position: int) -> bool:
-    """Whether the box of a leaf may be smaller without the record at a position."""
+    """Return whether the box of a leaf may be smaller without the record at a position."""
     if tree.held[node] == 0:
         return True
     for j in range(tree.points.shape[1]):
@@ -407,7 +412,7 @@ def _measure_leaf(tree: BoxTree, node: int) -> None:
 
 @kernel(inner=True, bare=True)
 def _measure_node(tree: BoxTree, node: int) -> bool:
-    """Whether the box of the node, or that it holds anybody, is not what it was."""
+    """Return whether the box of the node, or that it holds anybody, is not what it was."""
     left, right = 2 * node + 1, 2 * node + 2
     held = tree.held[left] + tree.held[right]
     changed, tree.held[node] = held == 0, held
@@ -425,7 +430,7 @@ def _measure_node(tree: BoxTree, node: int) -> bool:
     return changed
 
 
-# Searching ------------------------------------------------------------------------------------------------------------
+# Searching the tree ---------------------------------------------------------------------------------------------------
 
 
 @kernel(inner=True, bare=True)
@@ -437,7 +442,7 @@ def apart(
     traits: np.ndarray,
     position: int,
 ) -> float:
-    """The squared distance of one record, added up as `distance.measure` does."""
+    """Return the squared distance of one record, added up as `measure` does."""
     total = 0.0
     for j in range(target.size):
         own = points[position, j]
@@ -481,7 +486,7 @@ def _bound(tree: BoxTree, target: np.ndarray, traits: np.ndarray, node: int, far
 
 @kernel(inner=True, bare=True)
 def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndarray) -> int:
-    """The positions of the remaining records nearest to a place, the last of them first; returns how many.
+    """Find the positions of the remaining records nearest to a place, the last of them first; returns how many.
 
     O(log n) where there are few attributes.
     """
@@ -508,7 +513,7 @@ def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndar
 
 @kernel(inner=True, bare=True)
 def farthest(tree: BoxTree, target: np.ndarray, traits: np.ndarray) -> int:
-    """The position of the remaining record farthest from a place; of equally far ones that with the largest id."""
+    """Return the position of the remaining record farthest from a place; of equally far ones that with the largest id."""
     best, most, waiting, first, plain = -1, -1.0, 1, (1 << tree.levels) - 1, _is_plain(tree.gaps, traits)
     low, high, held, stack, bounds = tree.low, tree.high, tree.held, tree.stack, tree.bounds
     tree.stack[0], tree.bounds[0] = 0, np.inf
@@ -546,7 +551,7 @@ def _push(tree: BoxTree, target: np.ndarray, traits: np.ndarray, left: int, far:
 
 @kernel(inner=True, bare=True)
 def _is_plain(gaps: np.ndarray, traits: np.ndarray) -> bool:
-    """Whether there are only numbers, and none is missing."""
+    """Return whether there are only numbers, and none is missing."""
     plain = traits.size == 0
     for j in range(gaps.size):
         plain &= gaps[j] == 0.0
@@ -597,7 +602,7 @@ def go(tree: BoxTree, position: int, target: np.ndarray, traits: np.ndarray) -> 
         traits[j] = tree.categories[position, j]
 
 
-# Tree mdav ------------------------------------------------------------------------------------------------------------
+# MDAV on the tree -----------------------------------------------------------------------------------------------------
 # MDAV and V-MDAV on a tree of the records that remain.
 
 
@@ -608,7 +613,7 @@ ROUNDING = 1e-9  # far more than the roots and sums of a bound can be off
 
 
 class Centre(NamedTuple):
-    """What the mean of each number and the most frequent category of the remaining records are made of."""
+    """Sums behind the mean of each number and the most frequent category of the remaining records."""
 
     sums: np.ndarray
     present: np.ndarray
@@ -734,7 +739,7 @@ def _measure_shell(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.n
 def _measure_all(
     tree: BoxTree, target: np.ndarray, traits: np.ndarray, reach: np.ndarray, positions: np.ndarray
 ) -> None:
-    """How far every remaining record is, in the order of the tree."""
+    """Measure the distance of every remaining record, in the order of the tree."""
     found, first = 0, (1 << tree.levels) - 1
     for leaf in range(1 << tree.levels):
         start = (tree.ids.size * leaf) >> tree.levels
@@ -746,7 +751,7 @@ def _measure_all(
 
 @kernel(inner=True, bare=True)
 def _moved(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray) -> float:
-    """How far the centre went since the queue was made."""
+    """Return how far the centre has moved since the queue was made."""
     total = 0.0
     for j in range(target.size):
         if np.isnan(target[j]) != np.isnan(shell.place[j]):

@@ -1,4 +1,4 @@
-"""MDAV and V-MDAV: groups of k records that are near each other.
+"""MDAV and V-MDAV microaggregation: groups of at least k similar records.
 
 Domingo-Ferrer & Mateo-Sanz, "Practical data-oriented microaggregation for statistical disclosure control", 2002; in the
 generic form of Domingo-Ferrer & Torra, "Ordinal, continuous and heterogeneous k-anonymity through microaggregation",
@@ -21,7 +21,7 @@ from oboro.text import Message
 __all__ = ["fixed", "mdav", "vmdav"]
 
 
-# Fixed size -----------------------------------------------------------------------------------------------------------
+# Groups of fixed size -------------------------------------------------------------------------------------------------
 # Groups of fixed size along one line.
 
 
@@ -53,7 +53,7 @@ def _groups_by_label(labels: np.ndarray) -> Groups:
     return Groups(out, np.bincount(out, minlength=found))
 
 
-# Mdav -----------------------------------------------------------------------------------------------------------------
+# MDAV and V-MDAV ------------------------------------------------------------------------------------------------------
 
 
 # A tree of boxes finds neighbours in O(log n), but only in few dimensions; a scan is O(n) in any. Measured at k = 5 on
@@ -125,7 +125,7 @@ def _require(space: Space, k: int) -> None:
         raise InputError(Message("error_decide.no_group", records=space.records, k=k))
 
 
-# By tree --------------------------------------------------------------------------------------------------------------
+# MDAV on a tree -------------------------------------------------------------------------------------------------------
 
 
 def _by_tree(space: Space, k: int) -> Groups:
@@ -225,7 +225,7 @@ def _groups_in_order(order: np.ndarray, labels: np.ndarray, found: int) -> Group
     return Groups(out, np.bincount(out, minlength=found))
 
 
-# By scan --------------------------------------------------------------------------------------------------------------
+# MDAV by exhaustive scan ----------------------------------------------------------------------------------------------
 
 Place = tuple[np.ndarray, np.ndarray]  # coordinates and categories of one record, or of a centre
 

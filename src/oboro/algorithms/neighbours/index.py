@@ -1,4 +1,4 @@
-"""How to search: which index, and what it learns from a sample."""
+"""Index for nearest-neighbour search: a live set of points, its method (FDH, FDHQ, exhaustive) and its parameters."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MOST_REGIONS = 1 << 20
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """An index and its parameters, checked.
+    """Method of a nearest-neighbour search and its parameters, checked.
 
     - `exhaustive`: every record is measured.
     - `fdh`: each anchor's radius halves the data, so `anchors` of them cut it into 2^anchors regions (Yiu et al.).
@@ -130,7 +130,7 @@ class SearchPlan:
 
 
 def anchors_of(points: np.ndarray, plan: SearchPlan, rng: np.random.Generator) -> Anchors:
-    """Anchors that are spread out among the points, and the radii that part the points as planned.
+    """Choose anchors that are spread out among the points, and the radii that part the points as planned.
 
     For each set: a random sample of 100 points, one of them at random, then again and again the one that is farthest
     from all anchors so far (farthest-first traversal). Radii are quantiles of the distances of up to 10,000 points: the
@@ -173,7 +173,7 @@ def _radii(points: np.ndarray, norms: np.ndarray, anchors: np.ndarray, cuts: np.
 
 
 def empty(slots: int, width: int, traits: int, plan: SearchPlan) -> LivePoints:
-    """Room for records; nobody there. About (40 + 9d + 4c) bytes a slot, and 12 s for regions or 4d + 20 for `auto`."""
+    """Allocate an empty live set. About (40 + 9d + 4c) bytes a slot, and 12 s for regions or 4d + 20 for `auto`."""
     rows = slots if plan.kind == "auto" else 0
     return LivePoints(
         at=places(slots, width, traits),
@@ -225,14 +225,14 @@ def no_lists(slots: int, heads: int, room: int, width: int, late: int) -> Candid
     )
 
 
-# Shortlists -----------------------------------------------------------------------------------------------------------
+# Candidate lists ------------------------------------------------------------------------------------------------------
 # Exact candidates for many heads at once, by matrix products in single precision.
 #
-# Heads are in the window long before their turn. One product of their points with those of everybody gives all
-# distances, good to about six digits; of these each head keeps a list, and a bound: who is not in the list is certainly
-# farther than that. When its turn comes, the list is measured in double precision together with whoever came later. If
-# the bound does not settle it (too many of the list have left), that head is searched the long way. So the result is
-# always the same as measuring everybody.
+# Heads are in the window long before their turn. One product of their points with those of all records gives all
+# distances, good to about six digits; of these each head keeps a list, and a bound: a record outside the list is
+# certainly farther than that. At a head's turn, the list is measured in double precision together with the records that
+# came later. If the bound does not settle it (too many of the list have left), that head is searched without the list.
+# So the result is always the same as measuring all records.
 
 
 TILE = 8192  # points at a time: the products of 64 heads are 2 MB
@@ -253,7 +253,7 @@ class Shortlists(NamedTuple):
 def shortlists(
     lives: Sequence[tuple[LivePoints, int]], points: np.ndarray, traits: np.ndarray, metric: Metric
 ) -> list[Shortlists]:
-    """For each set of records (and how many are wanted of it) the lists of all heads.
+    """Compute the candidate lists of all heads, for each set of records and the number wanted of it.
 
     O(heads · records · d) multiplications on all cores; memory heads · 4096 single numbers.
     """
@@ -274,7 +274,7 @@ def shortlists(
 
 
 def note(lists: CandidateLists, found: Shortlists, norms: np.ndarray) -> None:
-    """Write the lists of heads with these norms over older ones; from now on whoever comes and may be near is noticed."""
+    """Write the lists of heads with these norms over older ones; from now on a new record that may be near is noticed."""
     heads = len(norms)
     for old, new in zip((lists.slots, lists.least, lists.bound), found, strict=True):
         old[:heads] = new
@@ -355,7 +355,7 @@ in_every_child(_pool.cache_clear)  # threads do not follow into a child
 
 
 class LiveIndex:
-    """Points with numbers, found by their distance; at most `room` at a time.
+    """Index of numbered points, found by their distance; at most `room` at a time.
 
     `sample` is what anchors and radii are learned from (`fdh`, `fdhq`). Given: finite numbers. Promises: `exhaustive` and `auto`
     return the nearest, equal ones by age; the others the nearest of the record's own region in each set, or of more regions
@@ -389,7 +389,7 @@ class LiveIndex:
         return len(self._slots)
 
     def add(self, points: Any) -> list[int]:
-        """Let points be found; their numbers, counted from 0 in the order of coming."""
+        """Add points to the index and return their numbers, counted from 0 in the order of arrival."""
         rows = np.asarray(points, dtype=np.float64)
         if len(rows) > len(self._free):
             raise UsageError(Message("error_decide.room", free=len(self._free), points=len(rows)))
@@ -403,22 +403,24 @@ class LiveIndex:
         return numbers
 
     def remove(self, number: int) -> None:
-        """Let a point be found no more."""
+        """Remove a point from the index."""
         slot = self._slots.pop(number)
         take_out(self.live, slot)
         self._free.append(slot)
 
     def key(self, number: int) -> list[int]:
-        """The region of a point in every set of anchors."""
+        """Return the region of a point in every set of anchors."""
         keys: list[int] = self.live.keys[self._slots[number]].tolist()
         return keys
 
     def query(self, point: Sequence[float], count: int) -> list[tuple[int, float]]:
-        """The nearest points (number, squared distance), nearest first; as many as asked for, if there are as many."""
+        """Return the nearest points (number, squared distance), nearest first; as many as requested, if there are as
+        many.
+        """
         return self.query_many(np.asarray(point, dtype=np.float64)[None, :], count)[0]
 
     def query_many(self, points: Any, count: int) -> list[list[tuple[int, float]]]:
-        """As `query`, for many at once; with `auto` they share their matrix products."""
+        """Query many points at once as `query` does; with `auto` they share their matrix products."""
         rows = np.asarray(points, dtype=np.float64)
         asking = empty(len(rows), rows.shape[1], 0, self.plan)
         asking.at.points[:] = rows

@@ -1,4 +1,6 @@
-"""Searching a live set: everything, by regions, or by lists made for many heads at once. The nearest first, equal ones by age."""
+"""Kernels of nearest-neighbour search in a live set: exhaustive, by regions (FDH, FDHQ), or by lists made for many
+heads at once. The nearest come first, equal ones by age.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 
-# Live points ----------------------------------------------------------------------------------------------------------
+# Live points and regions ----------------------------------------------------------------------------------------------
 # A live set of records as points: distances, and the regions of FDH and FDHQ, with records coming and going.
 #
 # Distance, squared: the squared differences of the numbers, a weight for each category that differs, and a gap for each
@@ -45,7 +47,7 @@ STRIDE = 16  # coordinates between two looks at the limit
 
 
 class PointRows(NamedTuple):
-    """Where records stand, a row each."""
+    """Points of records, a row each."""
 
     points: np.ndarray  # numbers, scaled; a missing one stands at the centre
     traits: np.ndarray  # categories, as codes
@@ -54,7 +56,7 @@ class PointRows(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """What a difference counts."""
+    """Weights of the differences in a distance."""
 
     weights: np.ndarray  # of each category, squared
     gaps: np.ndarray  # of each number that is missing on one side, squared
@@ -91,7 +93,7 @@ class LivePoints(NamedTuple):
 
 @kernel(inner=True, bare=True)
 def squares(a: np.ndarray, i: int, b: np.ndarray, j: int, limit: float) -> float:
-    """The squared distance of two rows, or something above `limit` as soon as it is above it."""
+    """Return the squared distance of two rows, or something above `limit` as soon as it is above it."""
     width = a.shape[1]
     total, at = 0.0, 0
     while at + STRIDE <= width:
@@ -118,7 +120,7 @@ def squares(a: np.ndarray, i: int, b: np.ndarray, j: int, limit: float) -> float
 
 @kernel(inner=True, bare=True)
 def beyond(metric: Metric, a: PointRows, i: int, b: PointRows, j: int) -> float:
-    """What categories and missing numbers add to the squared distance of two records."""
+    """Add up what categories and missing numbers contribute to the squared distance of two records."""
     total = 0.0
     for m in range(a.traits.shape[1]):
         if a.traits[i, m] != b.traits[j, m]:
@@ -173,7 +175,7 @@ def keys_of(anchors: Anchors, points: np.ndarray, i: int, keys: np.ndarray, out:
 
 @kernel(bare=True)
 def put(live: LivePoints, anchors: Anchors, slot: int) -> None:
-    """Let a record whose place is written be found."""
+    """Insert a record whose place is written into the live set."""
     live.alive[slot] = 1
     if anchors.sets > 0:
         keys_of(anchors, live.at.points, slot, live.keys, slot)
@@ -221,7 +223,7 @@ def link(live: LivePoints, slot: int) -> None:
 
 @kernel(bare=True)
 def take_out(live: LivePoints, slot: int) -> None:
-    """Let a record be found no more."""
+    """Remove a record from the live set."""
     live.alive[slot] = 0
     for one in range(live.first.shape[0]):
         behind, ahead = live.after[slot, one], live.before[slot, one]
@@ -235,7 +237,7 @@ def take_out(live: LivePoints, slot: int) -> None:
         _narrow(live, slot)
 
 
-# Nearest search -------------------------------------------------------------------------------------------------------
+# Nearest neighbours ---------------------------------------------------------------------------------------------------
 
 
 UNIT = 2.0**-24  # the rounding of single precision
@@ -314,7 +316,7 @@ def _measure(
 
 @kernel(bare=True)
 def everywhere(live: LivePoints, metric: Metric, query: PointRows, q: int, enough: float, best: Neighbours) -> None:
-    """Measure everybody: O(slots · d)."""
+    """Measure all records: O(slots · d)."""
     alive, some, count = live.alive, live.some, 0
     for slot in range(alive.size):
         if alive[slot]:
@@ -388,7 +390,7 @@ def by_list(
     enough: float,
     best: Neighbours,
 ) -> bool:
-    """Measure a head's list and whoever came later; whether that is certain to be the same as measuring everybody.
+    """Measure a head's list and the records that came later; returns whether that is certain to equal measuring all.
 
     `last` is the number behind the newest record; who is farther than `enough` does not matter. Of a list hardly more are
     measured than are kept: it is sorted, and says what each is away at least.
@@ -450,8 +452,8 @@ def notice(lists: CandidateLists, live: LivePoints, slot: int) -> None:
             lists.lates[at] += 1
 
 
-# Score lists ----------------------------------------------------------------------------------------------------------
-# Lists of the smallest scores: from the products of many heads with everybody to candidates with certain distances.
+# Candidate lists ------------------------------------------------------------------------------------------------------
+# Lists of the smallest scores: from the products of many heads with all records to candidates with certain distances.
 
 
 BLOCK = 16  # records whose smallest score is looked at first
@@ -593,7 +595,7 @@ def ranked(
 
 @kernel(inner=True, bare=True)
 def _certain(score: float, norm: float, rounding: float) -> float:
-    """What a record with this score, or a greater one, is away at least (squared) from a head with this norm.
+    """Lower bound on the squared distance from a head with this norm to a record with this score, or a greater one.
 
     A record x has |x| ≤ R = |q| + √(score + |q|²), and then the score is wrong by at most `rounding` · (R² + 2 |q| R); or it is
     outside of R, and then farther away than the score says. So whoever is far away spoils nobody else's bound.

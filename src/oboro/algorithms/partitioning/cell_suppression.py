@@ -1,4 +1,4 @@
-"""Which cells to empty so that every record looks like k − 1 others, at the least price.
+"""Optimal and greedy cell suppression: every record equals k − 1 others, at the least cost.
 
 A group of k or more records empties the columns in which its members differ, in all of them. The best groups are hard
 to find (Meyerson, Williams 2004), so they are looked for in two ways:
@@ -41,7 +41,7 @@ ALL_SETS = 16  # columns: with more, only small sets of columns and the set of a
 
 
 def price_of(emptied: np.ndarray, prices: Sequence[float]) -> float:
-    """What the empty cells (records × columns) cost together."""
+    """Return the total cost of the empty cells (records × columns)."""
     return float(emptied.sum(axis=0) @ np.array(prices, dtype=np.float64))
 
 
@@ -126,7 +126,7 @@ def _by_label(labels: np.ndarray, count: int) -> Callable[[int], np.ndarray]:
 
 @dataclass
 class _Class:
-    """Records that look alike: so many of each combination, with the same columns empty."""
+    """Class of equal records: counts of each combination, with the same columns empty."""
 
     empty: np.ndarray
     members: dict[int, int]

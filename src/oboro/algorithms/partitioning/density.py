@@ -1,4 +1,5 @@
-"""Cells of a multivariate histogram: Mondrian-like cuts, chosen by likelihood and paid for by BIC.
+"""Partition by density: the cells of a multivariate histogram, cut as in Mondrian, chosen by likelihood and penalized
+by BIC.
 
 The univariate criterion of Kontkanen & Myllymäki, "MDL histogram density estimation", 2007, with a constant penalty
 for each cell and at least k records in it, carried over to several attributes.

@@ -1,4 +1,4 @@
-"""Mondrian: cut the records along one attribute, and the parts again, as long as k remain on every side.
+"""Mondrian partitioning: cut the records along one attribute, and the parts again, as long as k remain on every side.
 
 LeFevre, DeWitt & Ramakrishnan, "Mondrian multidimensional k-anonymity", 2006.
 """

@@ -1,4 +1,4 @@
-"""Records as local recoding sees them: what values of an attribute have in common, and which records are alike.
+"""Records and attributes for local recoding: codes, points, distinct records, and their division into groups.
 
 Every attribute is either *ordered* (numbers and dates; a group has a smallest and a largest in common) or a *tree*
 (categories; a group has the lowest common ancestor in common; without a hierarchy that is the value or everything).
@@ -27,8 +27,8 @@ from oboro.text import Message
 __all__ = ["GRID", "LocalAttribute", "OrderedAttribute", "Records", "Space", "TreeAttribute", "divide", "ranks"]
 
 
-# Space ----------------------------------------------------------------------------------------------------------------
-# Records as points: numbers in standard deviations, categories as codes.
+# Records as points ----------------------------------------------------------------------------------------------------
+# Numbers in standard deviations, categories as codes.
 
 
 # Coordinates are rounded to 2⁻²⁴ of one standard deviation; sums of up to 2²⁹ of them are then exact in a float64.
@@ -38,7 +38,7 @@ GRID = 2.0**24
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Where each record stands: `points[j, i]` for numbers (NaN: missing), `categories[j, i]` for everything else.
+    """Records as points: `points[j, i]` for numbers (NaN: missing), `categories[j, i]` for everything else.
 
     Two records are as far apart as the root of the sum of squared differences; two different categories are at distance
     1; a missing number is as far from every number as the smallest from the largest (`gaps`, squared; 0: nothing is
@@ -51,7 +51,7 @@ class Space:
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return int(self.points.shape[1])
 
     @staticmethod
@@ -103,7 +103,7 @@ def _standardise(name: str, column: Column) -> tuple[np.ndarray, float]:
 
 
 def ranks(column: Column) -> np.ndarray:
-    """Per dictionary entry its place in the sorted dictionary, missing last."""
+    """Return for each dictionary entry its place in the sorted dictionary, missing last."""
     texts = column.texts
     ordered = sorted(range(len(texts)), key=lambda code: (texts[code] is None, texts[code] or ""))
     ranks = np.empty(len(texts), dtype=np.uint32)
@@ -111,7 +111,7 @@ def ranks(column: Column) -> np.ndarray:
     return ranks
 
 
-# Records --------------------------------------------------------------------------------------------------------------
+# Attributes and distinct records --------------------------------------------------------------------------------------
 
 
 PARALLEL = 100_000  # records; below, threads cost more than they save
@@ -147,7 +147,7 @@ class OrderedAttribute:
 
     @property
     def width(self) -> int:
-        """How many different codes there are."""
+        """Number of different codes."""
         return self.places.size + (self.missing >= 0)
 
     def flat(self) -> tuple[np.ndarray, np.ndarray]:
@@ -221,7 +221,7 @@ class TreeAttribute:
 
     @property
     def width(self) -> int:
-        """How many different codes there are."""
+        """Number of different codes."""
         return int(self.table.shape[1])
 
     def flat(self) -> tuple[np.ndarray, np.ndarray]:
@@ -234,7 +234,7 @@ LocalAttribute = OrderedAttribute | TreeAttribute
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The distinct records (items), sorted, with how many rows are like each and which."""
+    """Distinct records (items), sorted, with the number of rows equal to each and these rows."""
 
     codes: np.ndarray
     loads: np.ndarray
@@ -246,7 +246,8 @@ class Records:
     def of(
         attributes: Sequence[LocalAttribute], rules: Sequence[Rule] = (), rows: int = 0, *, person: Rule | None = None
     ) -> Records:
-        """Rows that agree on every attribute and every secret become one item. O(rows · log(rows)).
+        """Build items from rows: rows that agree on every attribute and every sensitive value become one. O(rows ·
+        log(rows)).
 
         The values of the rule `person` are people: every other rule then counts these, not rows.
         """
@@ -270,15 +271,15 @@ class Records:
 
     @property
     def count(self) -> int:
-        """How many records there are, alike ones included."""
+        """Number of records, equal ones included."""
         return int(self.rows.size)
 
     def problem(self, k: int) -> closures.LocalProblem:
-        """How the kernels take them, with what each group must keep."""
+        """Return the records as the kernels take them, with the rules of each group."""
         return closures.LocalProblem(self.codes, self.shape, self.rules, k)
 
     def keeps(self) -> bool:
-        """Whether the whole table keeps every rule."""
+        """Return whether the whole table satisfies every rule."""
         return bool(closures.keeps(self.rules, np.arange(self.loads.size), self.loads))
 
     def require(self, k: int) -> None:

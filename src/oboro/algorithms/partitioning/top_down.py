@@ -1,4 +1,4 @@
-"""The top-down greedy method: split in two around two records far apart, and again, as long as k remain on both sides.
+"""Top-down partitioning: split in two around two distant records, and again, as long as k remain on both sides.
 
 Xu, Wang, Pei, Wang, Shi & Fu, "Utility-based anonymization using local recoding", 2006.
 """
@@ -39,7 +39,7 @@ def top_down(records: Records, k: int) -> Groups:
 
 
 def published(records: Records, k: int, seed: int = 0) -> Groups:
-    """Group all records, k or more each, the way the paper says; records that are alike may part. See `Records.each`.
+    """Group all records, k or more each, as in the paper; equal records may part. See `Records.each`.
 
     The seeds: a record at random, three times there and back to the farthest. The others join in random order where the
     total loss grows less. A part below k takes the nearest from the other part or is put together with it again, whichever
@@ -53,7 +53,7 @@ def published(records: Records, k: int, seed: int = 0) -> Groups:
 
 
 def patterns(codes: np.ndarray, groups: Groups) -> np.ndarray:
-    """For each group the code that all its records share, −1 where they share none. O(n · attributes)."""
+    """Return for each group the code that all its records share, −1 where they share none. O(n · attributes)."""
     order, starts = groups.members()
     ordered = np.asarray(codes, dtype=np.int64)[order]
     low = np.minimum.reduceat(ordered, starts[:-1], axis=0)

@@ -1,8 +1,9 @@
-"""Whether a class breaks a rule about sensitive values, from the values that it holds alone, without making any array.
+"""Kernels for rules on sensitive attributes: parts of classes, verdicts on a class, lower bounds on its suppressed
+records.
 
-As `node_classes.breaks` and `least_removed`, for classes that hold few of all values: `some[:n]` are the values that
-the class holds, `held` how often each. Sums of whole numbers are the same in any order, and are divided once, so the
-verdicts are the same.
+As `breaks` (kernels `nodes`) and `least_removed` (kernels `dense_attributes`), for classes that contain few of all
+values, without allocating arrays: `some[:n]` are the values that the class contains, `held` their counts. Sums of whole
+numbers are the same in any order, and are divided once, so the verdicts are the same.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ __all__ = [
 ]
 
 
-# Rule kinds -----------------------------------------------------------------------------------------------------------
-# The kinds of rules about the sensitive values of a class, as kernels know them, and what a search may assume of each.
+# Kinds of rules -------------------------------------------------------------------------------------------------------
+# Kinds of rules about the sensitive values of a class, as kernels know them, and the properties that a search may
+# assume.
 #
-# A new kind is a number and a line in `KINDS`; every kernel that judges classes ends in an error for a number that it
-# does not know.
+# A new kind is a number and a line in `KINDS`; every kernel that judges classes ends in an error for an unknown number.
 
 
 DISTINCT, ENTROPY, RECURSIVE, T_ORDERED, T_TREE, ALPHA = range(6)
@@ -103,10 +104,11 @@ MONOTONE = tuple(kind for kind, its in KINDS.items() if its.monotone)
 HELD_ALONE = tuple(kind for kind, its in KINDS.items() if its.held_alone)
 
 
-# Class parts ----------------------------------------------------------------------------------------------------------
+# Classes and their parts ----------------------------------------------------------------------------------------------
 # The classes of a node and their *parts*: how many records of each have each combination of sensitive values.
 #
-# Both are put together from the classes of a finer node. A class is any tuple of it, its records and its parts.
+# Both are put together from the classes of a finer node. A class is represented by any one of its tuples, with its
+# records and its parts.
 
 
 ALL_OF = 12  # times as many tuples as are asked for
@@ -127,7 +129,9 @@ class FinerClasses(NamedTuple):
 
 
 class KeyReading(NamedTuple):
-    """How the key of a tuple is read: as in `count_nodes`, or from `columns`, if there are any, as in `count_columns`."""
+    """Tables for reading the key of a tuple: as in `count_nodes`, or from `columns`, if there are any, as in
+    `count_columns`.
+    """
 
     digits: np.ndarray
     order: np.ndarray
@@ -141,7 +145,9 @@ class KeyReading(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What a thread writes on. `slots`, `held` and `own` are zero before and after; `count_nodes` says how many slots there are."""
+    """Work memory of a thread. `slots`, `held` and `own` are zero before and after; `count_nodes` says how many slots
+    there are.
+    """
 
     slots: np.ndarray
     table: np.ndarray
@@ -171,7 +177,7 @@ def join_classes(
     parts: np.ndarray,
     kept_starts: np.ndarray,
 ) -> int:
-    """The classes of one node with their parts, to judge coarser nodes from; returns how many there are.
+    """Build the classes of one node with their parts, to judge coarser nodes from; returns how many there are.
 
     `kept` gets their tuples, `room.sums` their records, `parts` the values, the counts and the owners of their parts; it has room
     for one more.
@@ -297,7 +303,7 @@ def order_by_class(size: int, found: int, places: np.ndarray) -> None:
 
 @kernel(inner=True, bare=True)
 def count_values(begin: int, end: int, found: int, k: int, width: int, finer: FinerClasses, room: Room) -> None:
-    """How often each class of k records has each value, from `rows[places[1, c]]` on; the small classes together come first.
+    """Count each value in each class of k records, from `rows[places[1, c]]` on; the small classes together come first.
 
     The parts are read as they stand: half the time of going from class to class, as `order_by_class` and `gather_parts` do where
     the counters would be too many.
@@ -316,7 +322,7 @@ def count_values(begin: int, end: int, found: int, k: int, width: int, finer: Fi
 
 @kernel(inner=True, bare=True)
 def list_held(held: np.ndarray, some: np.ndarray) -> int:
-    """Which values there are; returns how many."""
+    """List the values that occur; returns how many."""
     n = 0
     for value in range(held.size):
         some[n] = value
@@ -339,7 +345,7 @@ def gather_parts(c: int, begin: int, finer: FinerClasses, room: Room, n: int) ->
     return n
 
 
-# Class verdicts -------------------------------------------------------------------------------------------------------
+# Verdicts on one class ------------------------------------------------------------------------------------------------
 
 
 SLACK = 1e-9  # entropies closer to the limit than this are left to exact arithmetic
@@ -363,7 +369,9 @@ def verdict(
     bits: np.ndarray,
     surplus: np.ndarray,
 ) -> int:
-    """Whether the class breaks the rule: 0 no, 1 yes, 2 too close for logarithms. O(values held), ordered O(values)."""
+    """Judge whether the class violates the rule: 0 no, 1 yes, 2 too close for logarithms. O(values held), ordered
+    O(values).
+    """
     most = np.int64(0)
     for j in range(n):
         most = max(most, held[some[j]])
@@ -497,7 +505,8 @@ def fewest_gone(
     weights: np.ndarray,
     left: np.ndarray,
 ) -> int:
-    """At least how many records of a class that breaks a weak rule go in every finer node; all, where fewer than k would be left.
+    """Lower bound on the records of a class violating a weak rule that every finer node suppresses; all, where fewer
+    than k would be left.
 
     See `least_removed` for why. `surplus` is zeroed, `weights` and `left` are written on.
     """
@@ -590,7 +599,7 @@ def _kept_recursive(
 
 @kernel(inner=True, bare=True)
 def _sum_of_largest(held: np.ndarray, some: np.ndarray, n: int, places: int, largest: np.ndarray) -> int:
-    """How many records the most frequent values have together; these are put in order in `largest`, which is zeroed again."""
+    """Count the records of the most frequent values together; these are sorted in `largest`, which is zeroed again."""
     total = np.int64(0)
     for j in range(n if places > 0 else 0):
         number, spot = held[some[j]], places - 1
@@ -718,9 +727,8 @@ def _tree(
         weights[some[j]] += mean * half / rows
 
 
-# Judged nodes ---------------------------------------------------------------------------------------------------------
-# Judging the classes of several nodes by rules about sensitive values, each from the classes of a finer node
-# (`class_parts`).
+# Verdicts on nodes ----------------------------------------------------------------------------------------------------
+# Judge the classes of several nodes by rules about sensitive values, each node from the classes of a finer one.
 
 
 JUDGED, FAILS, OPEN = 0, 1, 2  # every class was judged, enough to fail, too close for logarithms
@@ -756,7 +764,8 @@ def judge_nodes(
     tally: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Everything about some nodes whose classes must have k records and keep some rules. O(classes and parts of the finer nodes).
+    """Judge some nodes whose classes must have k records and satisfy some rules. O(classes and parts of the finer
+    nodes).
 
     Gives in `out` how it was judged, the suppressed records (at least, where it fails), how many go in every finer node,
     the classes, the kept ones, the squared sizes of all and of the kept ones, and whether the suppressed are a safe class; in
@@ -829,8 +838,9 @@ def _of_rule(
 
 @kernel(inner=True, bare=True)
 def ask(n: int, size: int, k: int, least: bool, rules: RuleArrays, held: np.ndarray, room: Room) -> int:
-    """Ask the rules of a class whose combinations are `room.some[:n]`: −1 it keeps all, −2 undecided, else how many of it go in
-    every finer node, if that is asked."""
+    """Judge a class whose combinations are `room.some[:n]` by the rules: −1 it satisfies all, −2 undecided, else how
+    many of its records every finer node suppresses, if that is requested.
+    """
     kinds, surplus = rules.kinds, room.surplus
     for r in range(kinds.shape[0]):
         mine, some, found = held, room.some, n
@@ -928,7 +938,7 @@ def _note_asked(asked: int, out: np.ndarray) -> None:
 
 @kernel(inner=True, bare=True)
 def _ask_counted(k: int, rules: RuleArrays, room: Room, out: np.ndarray) -> None:
-    """Whether the suppressed are a class that keeps the rules, after `_judge_counted`."""
+    """Return whether the suppressed are a class that keeps the rules, after `_judge_counted`."""
     if out[1] < k:
         out[7] = 0
         return

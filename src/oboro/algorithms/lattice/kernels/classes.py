@@ -1,4 +1,4 @@
-"""Counting the classes of several nodes, each from the classes of a finer node that was counted before."""
+"""Kernels that count the classes of several nodes, each from the classes of a finer node counted before."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ __all__ = [
 
 
 # Class keys -----------------------------------------------------------------------------------------------------------
-# Where a class is counted: by its key, or by a hash of the key where there are too many for a counter each.
+# Counter of a class: indexed by its key, or by a hash of the key where there are too many keys for a counter each.
 
 
 @kernel(inner=True, bare=True)
 def row_key(codes: np.ndarray, row: int, table: np.ndarray) -> int:
-    """The key of the class of a row."""
+    """Return the key of the class of a row."""
     key = np.int64(0)
     for j in range(codes.shape[1]):
         key += np.int64(table[codes[row, j]])
     return key
 
 
-# Column counts --------------------------------------------------------------------------------------------------------
-# Counting who is suppressed at several nodes from columns of labels, one column for each attribute and level.
+# Counting from label columns ------------------------------------------------------------------------------------------
+# Count the suppressed records of several nodes from columns of labels, one column for each attribute and level.
 
 
 UNKNOWN, FAILED, EXACT = (
@@ -60,7 +60,9 @@ WHOLE = 1 << 31  # keys that have a number each
 def fill_keys(
     node: np.ndarray, first: np.ndarray, labels: np.ndarray, columns: np.ndarray, whole: bool, keys: np.ndarray
 ) -> None:
-    """The key of every row at a node; unless `whole`, different classes may have the same. O(rows · attributes below the top)."""
+    """Compute the key of every row at a node; unless `whole`, different classes may have the same. O(rows · attributes
+    below the top).
+    """
     for begin in range(0, keys.size, AT_ONCE):
         part = keys[begin : begin + AT_ONCE]
         part[:] = 0
@@ -169,7 +171,8 @@ def count_columns(
     tally: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """How many records some nodes suppress where k alone is asked; of those who suppress too many, at least how many.
+    """Count the suppressed records of some nodes where k is the only requirement; above the limit the count is a lower
+    bound.
 
     On level v of attribute a row i has the label `columns[first[a, v], i]` of `labels[a, v]`. Rows of different classes that are
     thrown together make classes larger: who is suppressed then is suppressed in truth. So nodes that fail take one pass over the
@@ -211,7 +214,7 @@ def count_columns(
         used[:] = 0
 
 
-# Rolled counts --------------------------------------------------------------------------------------------------------
+# Roll-up of class sizes -----------------------------------------------------------------------------------------------
 
 
 DIRECT = 1 << 10  # keys that have a slot each, beside eight for each tuple
@@ -220,7 +223,7 @@ HASHES = 1 << 12  # slots to begin with, otherwise
 
 @kernel(little=True)
 def source_of(node: np.ndarray, seen: np.ndarray, bounds: np.ndarray) -> int:
-    """Which of the `seen` nodes is nowhere coarser and has fewest classes: `bounds` says where these begin. O(seen)."""
+    """Choose the `seen` node that is nowhere coarser and has fewest classes: `bounds` says where these begin. O(seen)."""
     found, least = 0, bounds[1] - bounds[0]
     for s in range(1, seen.shape[0]):
         if bounds[s + 1] - bounds[s] < least:
@@ -245,7 +248,7 @@ def fill_table(
     offsets: np.ndarray,
     table: np.ndarray,
 ) -> int:
-    """For each value of each digit its part of a node's keys; returns how many keys can be (at most 2^62)."""
+    """Compute for each value of each digit its part of a node's keys; returns how many keys can be (at most 2^62)."""
     start, stride = 0, np.uint64(1)
     for g in range(ends.size - 1):
         size, count = 1, np.uint64(1)
@@ -325,7 +328,8 @@ def count_nodes(
     histogram: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Everything about some nodes that only ask for k. O(classes of the finer nodes · digits + classes · attributes).
+    """Count the classes and suppressed records of some nodes with k as the only requirement. O(classes of the finer
+    nodes · digits + classes · attributes).
 
     The classes of node `seen[s]` are `tuples[bounds[s] : bounds[s + 1]]`, any tuple of each, with their `weights`; the first is
     the finest, where every tuple is a class. Keys are read from `digits`, costs from `codes` (numbered through from `offsets`):
@@ -377,7 +381,7 @@ def count_nodes(
 
 @kernel(inner=True, bare=True)
 def key_of(digits: np.ndarray, i: int, table: np.ndarray) -> int:
-    """The key of a tuple. Three digits are the usual number: written out, half the time of a loop."""
+    """Return the key of a tuple. Three digits are the usual number: written out, half the time of a loop."""
     if digits.shape[1] == 3:
         return table[digits[i, 0]] + table[digits[i, 1]] + table[digits[i, 2]]
     key = np.uint64(0)
@@ -446,11 +450,11 @@ def _count_by_hash(
     return found
 
 
-# Size counts ----------------------------------------------------------------------------------------------------------
-# How many records stand in classes of which size: what one look at a node keeps, for every k.
+# Counting class sizes -------------------------------------------------------------------------------------------------
+# Number of records in classes of each size: the result kept of one evaluation of a node, for every k.
 #
-# Rows lie in slices that no class crosses, as in `slice_counts`; a node's `table` gives for each digit its part of the
-# key.
+# Rows lie in slices that no class crosses, as in kernels `slices`; a node's `table` gives for each digit its part of
+# the key.
 
 
 @kernel()

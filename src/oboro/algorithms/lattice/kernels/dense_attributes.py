@@ -1,9 +1,11 @@
-"""How many records of a class must go at least, however finer levels divide it, where the class breaks a rule.
+"""Kernels for rules on sensitive attributes with a counter for every value: lower bound on the suppressed records of a
+class.
 
-Two classes that keep a weak rule keep it when they are joined. So what a finer node keeps of a class that breaks the
-rule keeps it as one class, or nothing is kept. A half-space has every histogram that keeps the rule on one side
-(`oboro.algorithms.lattice.constraints`) and this one on the other: what is removed must weigh as much as is lacking.
-The heaviest values first, each as often as it is there and the last in part, are the fewest records that do.
+The bound holds for a class that violates a rule, however finer levels divide it. Two classes that satisfy a weak rule
+satisfy it when they are joined. So the records of the class that a finer node keeps satisfy the rule as one class, or
+none are kept. A half-space has every histogram that satisfies the rule on one side
+(`oboro.algorithms.lattice.constraints`) and this one on the other: the removed records must weigh as much as is
+lacking. The heaviest values first, each with all its records and the last in part, give the fewest such records.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ TANGENTS = 3  # of the entropy, each where the one before says that the class wo
 def least_removed(
     held: np.ndarray, size: int, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray
 ) -> int:
-    """At least how many of the `size` records of a class that breaks a weak rule go in every finer node. O(values · log)."""
+    """Lower bound on the records, of the `size` records of a class violating a weak rule, that every finer node
+    suppresses. O(values · log).
+    """
     if kind == attributes.RECURSIVE:
         if np.count_nonzero(held) < count:
             return size
@@ -73,7 +77,7 @@ def _lightest_first(weights: np.ndarray) -> np.ndarray:
 
 @kernel(inner=True)
 def _over(held: int, size: int, most: float) -> int:
-    """How many records of a value go until it is at most a share of the rest."""
+    """Return the number of records of a value to remove until it is at most a share of the rest."""
     lacking = held - most * size
     return 0 if lacking <= 0 or most >= 1 else int(np.ceil(lacking / (1 - most) - ROUNDING * size))
 
@@ -166,16 +170,17 @@ def _by_share(held: np.ndarray, size: int, kind: int, rows: int, level: float, w
     return most
 
 
-# Share rules ----------------------------------------------------------------------------------------------------------
+# δ-disclosure and β-likeness ------------------------------------------------------------------------------------------
 # Rules that compare the share of each sensitive value in a class with its share in the whole table.
 #
-# Whole numbers are multiplied and divided once, so that 3/10 against 1/10 is exactly 3. `rows` is how many records (or
-# people) there are in all, `whole` how many of them hold each value.
+# Whole numbers are multiplied and divided once, so that 3/10 against 1/10 is exactly 3. `rows` is the number of all
+# records (or people), `whole` the number of them with each value.
 
 
 @kernel(inner=True)
 def breaks_disclosure(held: np.ndarray, size: int, rows: int, level: float, whole: np.ndarray, every: bool) -> int:
-    """Whether a value is `level` times as frequent in the class as in the whole table, or the other way round. O(values).
+    """Return whether a value is `level` times as frequent in the class as in the whole table, or the other way round.
+    O(values).
 
     `every`: a value that the class lacks breaks the rule; otherwise it is not asked.
     """
@@ -192,7 +197,9 @@ def breaks_disclosure(held: np.ndarray, size: int, rows: int, level: float, whol
 
 @kernel(inner=True)
 def breaks_likeness(held: np.ndarray, size: int, rows: int, level: float, whole: np.ndarray, enhanced: bool) -> int:
-    """Whether a value's share grows by more than `level` times its share in the whole table; enhanced: or −ln of it. O(values)."""
+    """Return whether a value's share grows by more than `level` times its share in the whole table; enhanced: or −ln of
+    it. O(values).
+    """
     for value in range(held.size):
         here, everywhere = held[value] * rows, whole[value] * size
         if here <= everywhere:

@@ -1,4 +1,6 @@
-"""Bookkeeping over all nodes of a lattice: arrays with one axis per attribute, flattened; `shape` gives the axes."""
+"""Kernels over all nodes of a lattice: bounds of boxes, nodes finer or coarser than others, the next nodes to evaluate.
+Arrays have one axis per attribute, flattened; `shape` gives the axes.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ __all__ = [
 ]
 
 
-# Box bounds -----------------------------------------------------------------------------------------------------------
-# What the nodes of a box lose at least: the least of each block of attributes within the box, added up.
+# Bounds of boxes ------------------------------------------------------------------------------------------------------
+# Lower bound on the loss of the nodes of a box: the least loss of each block of attributes within the box, added up.
 
 
 @kernel(little=True)
@@ -75,7 +77,7 @@ def least_of_box(
 
 @kernel()
 def below_any(levels: np.ndarray, nodes: np.ndarray) -> bool:
-    """Whether a node is below one of some nodes, or is one of them. O(nodes), and few attributes of each."""
+    """Return whether a node is below one of some nodes, or is one of them. O(nodes), and few attributes of each."""
     for node in range(nodes.shape[0]):
         a = 0
         while a < levels.size and nodes[node, a] >= levels[a]:
@@ -85,12 +87,12 @@ def below_any(levels: np.ndarray, nodes: np.ndarray) -> bool:
     return False
 
 
-# Cheapest cover -------------------------------------------------------------------------------------------------------
-# Which classes join at the least cost so that several weighted sums reach what they lack: branch and bound over
+# Cheapest cover by classes --------------------------------------------------------------------------------------------
+# The classes that join at the least cost so that several weighted sums reach their targets: branch and bound over
 # classes.
 #
-# The class that the cheapest fractional set takes in part joins, or it stays. The walk stops wherever all sums are
-# reached, for the caller to say what is to be done there, and goes on from where it stopped.
+# Each branching decides on the class that the cheapest fractional set takes in part: it joins, or it stays. The walk
+# stops wherever all sums are reached, for the caller to decide how to continue, and resumes from there.
 
 
 ENTER, LEAVE, SPLIT = 0, 1, 2  # what is to be done: look at the group, give it up, or let a class join or stay
@@ -99,7 +101,9 @@ SAME = 1e-12  # costs closer than this are equal
 
 
 class Sums(NamedTuple):
-    """What classes add to each sum, a row each, and the classes that add something: by cost and by size for what they add."""
+    """Contributions of classes to each sum, a row each, and the classes that add something: by cost and by size for
+    what they add.
+    """
 
     gains: np.ndarray
     by_cost: np.ndarray
@@ -109,7 +113,7 @@ class Sums(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Where the walk stands: the classes that were decided on so far, and what was known before each decision."""
+    """State of the walk: the classes that were decided on so far, and what was known before each decision."""
 
     place: np.ndarray
     """How many were decided on, and how many steps are left."""
@@ -134,7 +138,7 @@ def cheapest_cover(
     most: int,
     walk: Walk,
 ) -> int:
-    """Go on from where the walk stands; returns why it stopped. Groups that cost more than `high`, or as much with at least `most`
+    """Resume the walk; returns why it stopped. Groups that cost more than `high`, or as much with at least `most`
     records, are given up. `price`: what each record costs at least. O(steps · sums · classes).
     """
     while True:
@@ -170,7 +174,9 @@ def _least(
     lacking: np.ndarray,
     decided: np.ndarray,
 ) -> tuple[float, int, int]:
-    """What it costs at least to reach all sums, how many records it takes, and the class taken in part; -1: none is lacking."""
+    """Return the least cost of reaching all sums, how many records that takes, and the class taken in part; -1: none is
+    lacking.
+    """
     worst, records, one = 0.0, 0.0, -1
     for row in range(rows):
         if lacking[row] <= 0:
@@ -248,7 +254,7 @@ def _back(walk: Walk, rows: int) -> bool:
     return False
 
 
-# Node marks -----------------------------------------------------------------------------------------------------------
+# Marks of nodes -------------------------------------------------------------------------------------------------------
 
 
 LONG = 16  # nodes in a row from which on several at a time are worth it
@@ -263,7 +269,7 @@ def _count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None
 
 @kernel(little=_count_below, work=lambda marked, shape, out: 4 * marked.size * shape.size)
 def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
-    """For each node how many marked nodes are finer or itself: running sums along every axis. O(nodes · axes)."""
+    """Count for each node the marked nodes that are finer or itself: running sums along every axis. O(nodes · axes)."""
     out[:] = marked
     stride = 1
     for axis in range(shape.size - 1, -1, -1):
@@ -282,7 +288,7 @@ def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
 
 @kernel(little=True)
 def count_above(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
-    """For each node how many marked nodes are coarser or itself: backwards, above is below. O(nodes · axes)."""
+    """Count for each node the marked nodes that are coarser or itself: backwards, above is below. O(nodes · axes)."""
     count_below(
         marked[::-1].copy(), shape, out
     )  # a copy: for an array that runs backwards it would be compiled once more
@@ -350,7 +356,8 @@ def choose(
     fill: bool,
     out: np.ndarray,
 ) -> int:
-    """The nodes whose results are expected to settle most of the marked ones, one row of levels each; returns how many.
+    """Choose the nodes whose results are expected to settle most of the marked ones, one row of levels each; returns
+    how many.
 
     A node fails with a chance that rises with its entropy (never where `sure` to satisfy) and then settles what is below it, else
     what is above it. One that is not marked, nor `settled`, is worth what it settles if it fails, times `trust`: a coarse node that
@@ -434,7 +441,7 @@ def _unlike(places: np.ndarray, shape: np.ndarray, fill: bool, out: np.ndarray) 
 
 @kernel(inner=True, bare=True)
 def _comparable(node: np.ndarray, others: np.ndarray) -> bool:
-    """Whether a node is finer or coarser than one of the others, or one of them."""
+    """Return whether a node is finer or coarser than one of the others, or one of them."""
     for other in range(others.shape[0]):
         finer, coarser = True, True
         for axis in range(node.size):
@@ -548,7 +555,7 @@ def note(
     surely: np.ndarray,
     base: np.ndarray,
 ) -> None:
-    """Note what some nodes say of others; a row of levels each. O(nodes above and below).
+    """Record what the results of some nodes imply for others; a row of levels each. O(nodes above and below).
 
     A node has `passed` or failed; `down`: with everything finer it fails; `up`: with everything coarser it satisfies. Finer ones
     suppress at least as many as `least`, coarser ones lose at least as much as `floor` (−inf: not known).

@@ -1,4 +1,4 @@
-"""Checking one node of a generalization lattice: keys of classes, their sizes, what they break.
+"""Kernels that evaluate one node of a generalization lattice: keys of classes, their sizes, violated rules.
 
 A *tuple* is a combination of codes that occurs in the table, with the number of records that share it (its weight). A
 node's `table` holds, for every code of every attribute (the attributes one after the other, codes numbered through),
@@ -70,7 +70,7 @@ def _keys(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
 
 @kernel(little=_keys)
 def keys(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
-    """One key per tuple. O(tuples · attributes)."""
+    """Compute one key per tuple. O(tuples · attributes)."""
     for i in range(codes.shape[0]):
         key = np.uint64(0)
         for a in range(codes.shape[1]):
@@ -84,7 +84,7 @@ def _sizes(labels: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
 
 @kernel(little=_sizes)
 def sizes(labels: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
-    """Add to `out` how many records each class holds. O(tuples)."""
+    """Add to `out` the number of records in each class. O(tuples)."""
     for i in range(labels.size):
         out[labels[i]] += weights[i]
 
@@ -115,7 +115,7 @@ def _order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> 
 
 @kernel(little=_order_by_class)
 def order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
-    """The tuples, class by class (a counting sort); `starts` says where each class begins and is moved to where it
+    """Order the tuples class by class (a counting sort); `starts` says where each class begins and is moved to where it
     ends.
     """
     for i in range(labels.size):
@@ -189,7 +189,7 @@ def judge(
 
 @kernel(little=True)
 def distinct_people(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, out: np.ndarray) -> None:
-    """How many different people each class holds; tuples come in the order of their persons. `last` holds −1. O(tuples)."""
+    """Count the different people of each class; tuples come in the order of their persons. `last` holds −1. O(tuples)."""
     for i in range(labels.size):
         label = labels[i]
         if last[label] != persons[i]:
@@ -219,7 +219,7 @@ def number_by_person(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, 
 def breaks(
     held: np.ndarray, size: int, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray
 ) -> int:
-    """Whether a class that holds each sensitive value `held` times breaks a rule: 0 no, 1 yes, 2 too close for
+    """Judge whether a class with `held` records of each sensitive value violates a rule: 0 no, 1 yes, 2 too close for
     logarithms.
 
     `size` is how many records it has. Where people are counted it is how many these are, and less than the sum of `held` if some
@@ -309,8 +309,8 @@ def _tree_distance(held: np.ndarray, total: int, whole: np.ndarray, tree: np.nda
     return float(moved / (2.0 * rows * total * tree.shape[0]))
 
 
-# Counted rules --------------------------------------------------------------------------------------------------------
-# Rules about sensitive values, asked of every class at once: a counter for each class and value.
+# Verdicts on all classes ----------------------------------------------------------------------------------------------
+# Rules about sensitive values, judged for every class at once: a counter for each class and value.
 
 
 @kernel()
@@ -356,8 +356,8 @@ def judge_counted(
                 return
 
 
-# One class ------------------------------------------------------------------------------------------------------------
-# One class of a node where nobody may be suppressed: all who have the labels of one row.
+# Verdict on one class -------------------------------------------------------------------------------------------------
+# One class of a node where no record may be suppressed: all rows with the labels of one row.
 
 
 AT_ONCE = 2048  # rows that are compared together, so that the marks stay in the nearest memory
@@ -375,7 +375,7 @@ class JoinedRows(NamedTuple):
 
 @kernel(inner=True, bare=True)
 def asked_of(held: np.ndarray, size: int, k: int, rules: RuleArrays, room: Room) -> int:
-    """What the rules say of a class with these values: −1 it keeps all, −2 undecided, else it breaks one. O(values)."""
+    """Judge a class with these values by the rules: −1 it satisfies all, −2 undecided, else it violates one. O(values)."""
     return ask(list_held(held, room.some), size, k, False, rules, held, room)
 
 
@@ -389,7 +389,9 @@ def is_bad(
     room: Room,
     marks: np.ndarray,
 ) -> bool:
-    """Whether the class of row i at a node surely has too few records or breaks a rule. O(rows · attributes), many at a time."""
+    """Return whether the class of row i at a node surely has too few records or breaks a rule. O(rows · attributes),
+    many at a time.
+    """
     columns, first, labels, secrets, weights = rows
     held, size = room.held, np.int64(0)
     for begin in range(0, secrets.size, AT_ONCE):
@@ -412,7 +414,7 @@ def is_bad(
 
 
 # Joined rows ----------------------------------------------------------------------------------------------------------
-# Rows that agree as one, and their labels on every level; and which levels of one attribute fail by themselves.
+# Equal rows as one, and their labels on every level; levels of one attribute that fail by themselves.
 
 
 @kernel()
@@ -429,7 +431,7 @@ def join_alike(
     firsts: np.ndarray,
     sums: np.ndarray,
 ) -> int:
-    """Rows with the same labels and the same secret as one; returns how many are left. O(rows · attributes).
+    """Join rows with the same labels and the same sensitive values; returns how many are left. O(rows · attributes).
 
     Code c of attribute a has the label `numbers[begins[a] + c]` of `labels[a]`. All combinations, with the `values` that a secret
     can have, must be fewer than 2^62. `slots` is a power of two, at least twice the rows, and zeroed. Gives in `firsts` a row of
@@ -476,7 +478,7 @@ def finest_alone(
     counters: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """For each attribute the finest level that does not fail by itself, all others left out. O(rows · attributes).
+    """Find for each attribute the finest level that does not fail by itself, all others left out. O(rows · attributes).
 
     What fails so fails in every node. `counters` has two zeroed rows of values for each code of an attribute.
     """
@@ -505,12 +507,12 @@ def finest_alone(
         counters[0, : widths[a]] = 0
 
 
-# Kept nodes -----------------------------------------------------------------------------------------------------------
-# Choosing and judging nodes where nobody may be suppressed, one after the other in one call.
+# Nodes without suppression --------------------------------------------------------------------------------------------
+# Select and judge nodes where no record may be suppressed, one after the other in one call.
 #
-# A node fails as soon as one class has fewer than k records or breaks a rule, and then everything finer fails. The
-# people who made other nodes fail are asked first (*witnesses*): whoever stands out in one node does so in most, and
-# their class alone is read much sooner than all classes are told apart.
+# A node fails as soon as one class has fewer than k records or violates a rule, and then everything finer fails. The
+# people who made other nodes fail are tested first (*witnesses*): a person unique in one node is so in most, and their
+# class alone is read much sooner than all classes are numbered.
 
 
 FAILED, HOLDS, UNCLEAR = 0, 1, 2  # what a node came to
@@ -519,8 +521,9 @@ EACH = 1 << 10  # later ones go together, of so many nodes one, for each choice 
 
 
 class KeptRoom(NamedTuple):
-    """What is written on. `slots` is a power of two and zero before and after; there is a place in `known`, `sizes` and `one` for
-    each class, as many as k records fit into the rows; `ids` and `keys` have one for each row."""
+    """Work memory. `slots` is a power of two and zero before and after; there is a place in `known`, `sizes` and `one`
+    for each class, as many as k records fit into the rows; `ids` and `keys` have one for each row.
+    """
 
     slots: np.ndarray
     known: np.ndarray
@@ -534,7 +537,7 @@ class KeptRoom(NamedTuple):
 
 
 class KeptMarks(NamedTuple):
-    """What is known of every node; see `node_marks.note`."""
+    """Status of every node; see `dominance.note`."""
 
     satisfies: np.ndarray
     fails: np.ndarray
@@ -546,8 +549,9 @@ class KeptMarks(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """How many nodes failed and held, by entropy in steps; see `FailureCurve`. `tried`: nodes that were checked only for what they
-    settle, and how many did."""
+    """Numbers of nodes that failed and that satisfied, by entropy in steps; see `FailureCurve`. `tried`: nodes that
+    were judged only for what they settle, and how many satisfied.
+    """
 
     entropy: np.ndarray
     step: float
@@ -602,7 +606,7 @@ def _first_bad(found: int, k: int, rows: JoinedRows, rules: RuleArrays, own: Roo
 
 @kernel(inner=True)
 def _judge_kept_node(node: np.ndarray, k: int, rows: JoinedRows, rules: RuleArrays, own: Room, room: KeptRoom) -> int:
-    """Whether a node holds. O(rows · attributes), less where a witness tells."""
+    """Return whether a node holds. O(rows · attributes), less where a witness tells."""
     witnesses = room.witnesses
     for w in range(witnesses.size):
         who = witnesses[w]
@@ -688,7 +692,9 @@ def _note(node: np.ndarray, told: int, shape: np.ndarray, marks: KeptMarks, curv
 def _mark_open(
     every: bool, low: float, high: float, before: int, marks: KeptMarks, slope: np.ndarray, out: np.ndarray
 ) -> int:
-    """Which nodes are waiting: those that may beat the best, or with `every` those that are not settled; returns how many."""
+    """Mark the waiting nodes: those that may beat the best, or with `every` those that are not settled; returns how
+    many.
+    """
     if not every:
         return promising(marks.fails, marks.seen, marks.base, slope, marks.surely, low, high, before, out)
     count = 0

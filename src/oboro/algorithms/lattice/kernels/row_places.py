@@ -1,4 +1,4 @@
-"""Writing rows to the slices that they belong to."""
+"""Kernel that writes rows to their slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Counting the classes of very many records: rows lie in slices that no class crosses, one saturating counter per key.
+"""Kernels that count the classes of very many records in slices: no class crosses a slice; one saturating counter per
+key.
 
 A row is a few small digits (numbered through, see `oboro.algorithms.lattice.sliced`); a node's `table` gives for each digit
 its part of the key.
@@ -24,7 +25,7 @@ def count_slices(codes: np.ndarray, slices: np.ndarray, out: np.ndarray) -> None
 
 @kernel()
 def fetch(codes: np.ndarray, slices: np.ndarray, starts: np.ndarray, marks: np.ndarray, out: np.ndarray) -> None:
-    """The other way round: for each row the mark at its place; `starts` is moved along. O(rows)."""
+    """Read back for each row the mark at its place; `starts` is moved along. O(rows)."""
     for i in range(codes.size):
         part = slices[codes[i]]
         out[i] = marks[starts[part]]
@@ -40,7 +41,7 @@ def add(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
 
 @kernel()
 def small_rows(counters: np.ndarray, k: int) -> int:
-    """After `count_sizes`: how many rows are in classes smaller than k. O(counters)."""
+    """Count, after `count_sizes`, the rows in classes smaller than k. O(counters)."""
     small = 0
     for spot in range(counters.size):
         held = np.int64(counters[spot])

@@ -1,4 +1,4 @@
-"""What a group of records has in common, and whether the group may stand alone: shared by the top-down methods.
+"""Kernels for the closure of a group of records, its loss and its rules: shared by Mondrian and the top-down methods.
 
 Records are rows of small codes. An *ordered* attribute's codes are ranks (a missing number has the last one); what a
 group has in common is its smallest and largest rank. A *tree* attribute's codes are leaves; what a group has in common
@@ -88,7 +88,7 @@ class LocalProblem(NamedTuple):
 
 @kernel(inner=True)
 def loss(shape: AttributeTables, j: int, low: Whole, high: Whole) -> float:
-    """What attribute j's closure leaves open. O(1)."""
+    """Return the part of its domain that attribute j's closure leaves open, times the weight. O(1)."""
     if shape.ordered[j]:
         if low == high:
             return 0.0
@@ -100,7 +100,7 @@ def loss(shape: AttributeTables, j: int, low: Whole, high: Whole) -> float:
 
 @kernel(inner=True)
 def climb(shape: AttributeTables, j: int, level: int, leaf: Whole, code: Whole) -> int:
-    """The lowest level from `level` on where two leaves have one ancestor. O(height)."""
+    """Find the lowest level from `level` on where two leaves have one ancestor. O(height)."""
     place = shape.offset[j] + level * shape.width[j]
     while shape.table[place + leaf] != shape.table[place + code]:
         level += 1
@@ -110,7 +110,7 @@ def climb(shape: AttributeTables, j: int, level: int, leaf: Whole, code: Whole) 
 
 @kernel(inner=True)
 def joined(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
-    """The loss of a closure after one more record joins, summed over the attributes in their order."""
+    """Return the loss of a closure after one more record joins, summed over the attributes in their order."""
     total = 0.0
     for j in range(codes.size):
         code = np.int64(codes[j])  # one type, one compilation
@@ -123,7 +123,7 @@ def joined(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.
 
 @kernel(inner=True)
 def apart(shape: AttributeTables, one: np.ndarray, other: np.ndarray) -> float:
-    """The loss of the closure of two records."""
+    """Return the loss of the closure of two records."""
     total = 0.0
     for j in range(one.size):
         a, b = np.int64(one[j]), np.int64(other[j])
@@ -158,7 +158,7 @@ def widen(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.n
 
 @kernel()
 def keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray) -> bool:
-    """Whether a group keeps every rule; too close to a limit for logarithms counts as broken.
+    """Return whether a group satisfies every rule; too close to a limit for logarithms counts as violated.
 
     O(records + values); where people are counted, O(records · log(records) + values).
     """
@@ -181,7 +181,7 @@ def keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray) -> bool:
 
 @kernel(inner=True)
 def _held(secrets: np.ndarray, items: np.ndarray, loads: np.ndarray, width: int) -> np.ndarray:
-    """How often each sensitive value occurs in a group."""
+    """Count the records of a group with each sensitive value."""
     held = np.zeros(width, dtype=np.int64)
     for i in range(items.size):
         held[secrets[items[i]]] += loads[i]
@@ -206,7 +206,7 @@ def _present(secrets: np.ndarray, items: np.ndarray, loads: np.ndarray) -> np.nd
 
 @kernel(inner=True)
 def _people_held(secrets: np.ndarray, persons: np.ndarray, items: np.ndarray, width: int) -> tuple[np.ndarray, int]:
-    """How many people of a group have each sensitive value, and how many people there are. O(n log n)."""
+    """Count the people of a group with each sensitive value, and its people. O(n log n)."""
     held = np.zeros(width, dtype=np.int64)
     own = np.empty(items.size)
     for i in range(items.size):
@@ -249,7 +249,7 @@ def ascending(keys: np.ndarray) -> np.ndarray:
 
 @kernel(inner=True)
 def allowed(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> bool:
-    """Whether both groups are large enough and keep every rule."""
+    """Return whether both groups are large enough and satisfy every rule."""
     first, total = 0, 0
     for i in range(items.size):
         first += side[i]
@@ -262,7 +262,7 @@ def allowed(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: n
 
 @kernel(inner=True)
 def part_keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray, side: np.ndarray, first: bool) -> bool:
-    """Whether one of two groups keeps every rule."""
+    """Return whether one of two groups satisfies every rule."""
     if rules.kind.size == 0:
         return True
     chosen, parts = np.empty_like(items), np.empty_like(loads)

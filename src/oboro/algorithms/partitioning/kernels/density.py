@@ -1,4 +1,4 @@
-"""Cutting a box of records where their density changes: one tree of cuts, grown and then pruned.
+"""Kernels of the partition by density: a tree of cuts, grown where the density changes and then pruned.
 
 A cell with n of N records and volume V has the density n / (N·V); the log-likelihood of the records under all cells is
 Σ n · log(n / (N·V)). A cut of one side of length l into l₁ and l₂ raises it by

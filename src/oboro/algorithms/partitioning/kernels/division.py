@@ -1,4 +1,4 @@
-"""Splitting groups again and again until nothing can be split any more.
+"""Kernels that divide groups of records recursively until none can be split.
 
 A group is a run of *items* (distinct records) with loads (how many records are alike). The run on top of the arena is
 replaced by its parts; one that cannot be split is written out. An item may end up in several groups, each with a part

@@ -59,7 +59,7 @@ def split(
     return np.zeros(0, dtype=np.int64)
 
 
-# Numbers --------------------------------------------------------------------------------------------------------------
+# Cuts of ordered attributes -------------------------------------------------------------------------------------------
 
 
 @kernel(inner=True)
@@ -73,7 +73,7 @@ def _cut(
     items: np.ndarray,
     loads: np.ndarray,
 ) -> np.ndarray:
-    """How much of each item goes to the lower side of the first allowed cut; nothing if none is.
+    """Return the amount of each item on the lower side of the first allowed cut; nothing if none is.
 
     Missing numbers stand alone if they may; else they are the largest. Then through the middle value (relaxed), or on
     the side of it that makes the parts more even, or on the other.
@@ -147,7 +147,7 @@ def _through(ranks: np.ndarray, loads: np.ndarray, middle: int, lacking: int) ->
     return side
 
 
-# Categories -----------------------------------------------------------------------------------------------------------
+# Cuts of categories ---------------------------------------------------------------------------------------------------
 
 
 @kernel(inner=True)
@@ -194,7 +194,7 @@ def _stands(rules: SensitiveRules, k: int, items: np.ndarray, loads: np.ndarray)
 
 @kernel(inner=True)
 def _starts(keys: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Where each run of equal keys starts in the order, and where the last one ends."""
+    """Return the start of each run of equal keys in the order, and the end of the last one."""
     starts = np.empty(order.size + 1, dtype=np.int64)
     found = 0
     for i in range(order.size):

@@ -1,7 +1,8 @@
-"""The top-down greedy method step by step as published (Xu et al., "Utility-based anonymization using local recoding", 2006).
+"""Kernels of the top-down greedy method of local recoding, improved and as published.
 
-Every record is looked at for itself, and chance decides where the seeds start and who is assigned first; `top_down` has like
-records stay together and leaves nothing to chance. It loses less, but a stream that repeats a published experiment needs this.
+Xu et al., "Utility-based anonymization using local recoding", 2006. In the published method every record is treated by
+itself, and seeds and the order of assignment are random. The other one (`split`) keeps equal records together and
+leaves nothing to chance. It loses less, but a stream that repeats a published experiment needs the published one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from oboro.kernels.jit import coin, kernel
 __all__ = ["assign", "divide", "lacking", "split"]
 
 
-# Top down split -------------------------------------------------------------------------------------------------------
+# Deterministic split --------------------------------------------------------------------------------------------------
 # One step of the top-down greedy method (Xu et al., "Utility-based anonymization using local recoding", 2006).
 
 
@@ -162,7 +163,7 @@ def _taken(order: np.ndarray, loads: np.ndarray, side: np.ndarray, lacking: int)
     return grown
 
 
-# Published top down ---------------------------------------------------------------------------------------------------
+# Published method -----------------------------------------------------------------------------------------------------
 
 
 PUBLISHED_ROUNDS = 6  # three times there and back between the farthest (4.2)
@@ -309,7 +310,7 @@ def _lost(codes: np.ndarray, shape: AttributeTables, items: np.ndarray, side: np
 def _closure(
     codes: np.ndarray, shape: AttributeTables, items: np.ndarray, side: np.ndarray, part: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """What the items of one part have in common, and how many they are."""
+    """Compute the closure of the items of one part, and their number."""
     low, high = np.zeros(codes.shape[1], dtype=np.int64), np.zeros(codes.shape[1], dtype=np.int64)
     size = 0
     for i in range(items.size):
