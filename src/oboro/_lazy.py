@@ -1,4 +1,4 @@
-"""Parameters that few recipes give: their model is loaded when somebody gives one, or asks for the JSON Schema."""
+"""Lazy loading: optional packages (extras), models of rarely used parameters, and modules loaded at first use."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ __all__ = ["EXTRA_OF", "bring", "has_extra", "loaded_later", "require_extra"]
 
 
 # Extras ---------------------------------------------------------------------------------------------------------------
-# Packages that not everybody needs: loaded when a job first needs them, named with their extra where they are not
-# installed.
+# Optional packages are loaded when a job first needs them; an error names the extra of a package that is not installed.
 
 
 EXTRA_OF = {
@@ -38,7 +37,7 @@ BRINGS = {"report": ("science",)}
 
 
 def has_extra(*extras: str) -> bool:
-    """Whether all packages of these extras are installed."""
+    """Return whether all packages of these extras are installed."""
     return all(find_spec(package) is not None for package, extra in EXTRA_OF.items() if extra in extras)
 
 
@@ -64,12 +63,13 @@ def bring(module: str) -> Any:
         raise UsageError(Message("error_extra.missing", package=package, extra=EXTRA_OF[package])) from None
 
 
-# Loaded later ---------------------------------------------------------------------------------------------------------
+# Models of parameters -------------------------------------------------------------------------------------------------
+# The model of a rarely used parameter is loaded when the parameter is given, or the JSON Schema is requested.
 
 
 @dataclass(frozen=True)
 class LoadedLater:
-    """Stands for a model in the type of a parameter."""
+    """Placeholder for a model in the type of a parameter."""
 
     module: str
     name: str
@@ -82,7 +82,7 @@ class LoadedLater:
 
     @property
     def model_fields(self) -> Mapping[str, Any]:
-        """What may stand in it: complaints name the keys that there are."""
+        """Fields of the model: error messages name the known keys."""
         return self.model.model_fields
 
     def validated(self, given: Any) -> BaseModel:
@@ -104,7 +104,7 @@ def loaded_later(module: str, *names: str) -> Iterator[Any]:
         yield Annotated[Any, LoadedLater(module, name)]
 
 
-# Modules that are loaded when they are first used -------------------------------------------------------------------
+# Modules loaded at first use ------------------------------------------------------------------------------------------
 
 
 class LazyModule:

@@ -1,4 +1,4 @@
-"""Roles and attributes: what each column is to the people in the table."""
+"""Schema of a table: roles and attributes of its columns, references to further tables, and traits of techniques."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Schema:
         return self.named(Role.SENSITIVE)
 
     def fold(self, name: str | None) -> tuple[Fold, ...]:
-        """Which differences of writing do not count in a column."""
+        """Return the differences in notation that are ignored in a column."""
         return self.attributes[name].fold if name is not None and name in self.attributes else ()
 
     def secret(self, name: str, data: Dataset) -> Column:
@@ -228,8 +228,8 @@ class TableReference:
         return read(beside(folder, self.given)) if isinstance(self.given, str) else self.given
 
 
-# Traits ---------------------------------------------------------------------------------------------------------------
-# What a step is, for whoever judges a release without knowing how steps work.
+# Traits of techniques -------------------------------------------------------------------------------------------------
+# Traits by which a release is judged without knowledge of single techniques.
 
 
 Opinion = Literal["pseudonymisation", "noise", "aggregation"]
@@ -237,7 +237,7 @@ Opinion = Literal["pseudonymisation", "noise", "aggregation"]
 
 @dataclass(frozen=True)
 class PrivacySpent:
-    """What a step takes of a budget of differential privacy: two tables that differ in one unit are told apart with ε and δ."""
+    """Privacy budget that a step spends: ε and δ of its differential privacy for two tables that differ in one privacy unit."""
 
     unit: Literal["record", "value"]
     """record: somebody's record is in the table or not; value: a record has one value of a column or another."""
@@ -249,7 +249,7 @@ class PrivacySpent:
 
 @dataclass(frozen=True)
 class Traits:
-    """What a technique says of itself. A report asks these and knows no technique by its name."""
+    """Traits that a technique states of itself. A report asks these and knows no technique by its name."""
 
     iso: Words
     """What ISO/IEC 20889 calls it."""

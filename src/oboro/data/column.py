@@ -1,4 +1,4 @@
-"""Dictionary-encoded columns: encode once, decode once.
+"""Column: dictionary-encoded, unread, unencoded and nested columns of a table.
 
 A column is its distinct values (a small Arrow array, the *dictionary*) and one small unsigned code per row. Techniques work on
 dictionaries and codes; a row's value is looked up only when the table is written. Columns and datasets are never changed: every
@@ -46,7 +46,7 @@ __all__ = [
 
 
 # Large arrays ---------------------------------------------------------------------------------------------------------
-# Large arrays, as the system gives them fastest.
+# Allocate large arrays in the way that is fastest on this system.
 
 
 # Pages of our own: shared ones, which mmap gives by default, are slower to come by.
@@ -60,7 +60,7 @@ _tries = TRIES if hasattr(mmap, "MADV_HUGEPAGE") else 0
 
 
 def address(array: np.ndarray) -> int:
-    """Where an array begins, for kernels that take addresses; a third of the time of `array.ctypes.data`."""
+    """Return the address of an array, for kernels that take addresses; a third of the time of `array.ctypes.data`."""
     place: int = array.__array_interface__["data"][0]
     return place
 
@@ -100,7 +100,7 @@ def _try_large_pages(memory: mmap.mmap) -> None:
         memory.madvise(mmap.MADV_NOHUGEPAGE)
 
 
-# Dataset --------------------------------------------------------------------------------------------------------------
+# Dictionary-encoded columns -------------------------------------------------------------------------------------------
 
 
 def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
@@ -172,7 +172,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """What the column holds; text is judged by what every value looks like."""
+        """Kind of the values; text is judged by the form of every value."""
         return kind_of(self.values)
 
     @cached_property
@@ -210,7 +210,7 @@ class Column:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """How many rows hold each dictionary entry."""
+        """Number of rows with each dictionary entry."""
         out = np.zeros(len(self.values), dtype=np.int64)
         grouping.occurrences(self.codes, out)
         return out
@@ -218,7 +218,7 @@ class Column:
     def recode(self, table: np.ndarray, values: pa.Array) -> Column:
         """Replace every value by looking its code up: row i gets `values[table[codes[i]]]`. One small gather.
 
-        `values` may repeat or hold entries that nobody uses: equal ones are merged and unused ones go.
+        `values` may repeat or hold unused entries: equal ones are merged and unused ones go.
         """
         merged = values.dictionary_encode(null_encoding="encode")
         lookup = merged.indices.to_numpy(zero_copy_only=False)[table]
@@ -278,12 +278,12 @@ class Column:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by codes and dictionary."""
+        """Bytes of codes and dictionary."""
         return int(self.codes.nbytes + self.values.nbytes)
 
 
 def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
-    """A dictionary that somebody else made may repeat values, hold unused ones, say "missing" in two ways, or be too short."""
+    """Encode a foreign dictionary, which may repeat values, hold unused ones, have two missing values, or be too short."""
     try:
         encoded.validate(full=True)  # kernels look codes up without asking whether there is such a value
     except pa.ArrowInvalid as problem:
@@ -325,7 +325,7 @@ def _codes(indices: pa.Array, count: int) -> np.ndarray:
 
 
 def missing_for_nan(array: pa.Array) -> pa.Array:
-    """The array with its not-a-numbers missing: whoever wrote them knew no other way to say so."""
+    """Return the array with not-a-number as missing, since some writers have no other form for it."""
     return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array
 
 
@@ -352,11 +352,9 @@ def _fits(value: object, type_: pa.DataType) -> bool:
         return False
 
 
-# Unencoded columns ----------------------------------------------------------------------------------------------------
-# Columns that are not encoded: left in their file, or on their way from one file to another.
-#
-# A recipe touches few of the columns of a wide table. The others need not be encoded: they keep their places in the
-# table, move with its rows, and are read when the release is written.
+# Unread and unencoded columns -----------------------------------------------------------------------------------------
+# A recipe uses few columns of a wide table. The others are not encoded: they keep their positions in the table, move
+# with its rows, and are read when the release is written.
 
 
 class UnreadColumn(Column):
@@ -407,7 +405,7 @@ class UnreadColumn(Column):
 
 
 class UnencodedColumn(Column):
-    """A column that is one value per row, as it came from a file; it is encoded only if somebody asks for codes."""
+    """A column with one value per row, as read from a file; it is encoded only if codes are requested."""
 
     def __init__(self, array: pa.Array | pa.ChunkedArray) -> None:
         object.__setattr__(self, "array", _single(array))
@@ -451,7 +449,7 @@ def _single(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def why_unusable(name: str, type_: pa.DataType) -> Message | None:
-    """Why a column of this type can only be left out: it does not hold single values, or times of a zone that nobody knows."""
+    """Explain why a column of this type can only be dropped: it holds no single values, or times of an unknown zone."""
     inner = type_.value_type if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_) else type_
     if pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType):
         shown = inner.type_name if isinstance(inner, pa.OpaqueType) else str(type_)
@@ -464,12 +462,12 @@ def why_unusable(name: str, type_: pa.DataType) -> Message | None:
     return None
 
 
-# Nested column --------------------------------------------------------------------------------------------------------
-# A column of lists or structures: it can only be left out.
+# Nested columns -------------------------------------------------------------------------------------------------------
+# A column of lists or structures can only be dropped.
 
 
 class NestedColumn(UnreadColumn):
-    """A column of lists, structures or somebody's own type: it can only be left out. Whoever uses it gets the reason."""
+    """A column of lists, structures or an extension type: it can only be dropped. Any other use raises the reason."""
 
     def __init__(self, rows: int, why: Message) -> None:
         super().__init__(rows)
@@ -492,12 +490,11 @@ class NestedColumn(UnreadColumn):
         return NestedColumn(len(super().take(rows)), self.why)
 
 
-# Nested values --------------------------------------------------------------------------------------------------------
-# Columns of lists and structures that only pass through: nobody reads their values, but equal ones must be known as
-# equal.
+# Encoding of nested values --------------------------------------------------------------------------------------------
+# Columns of lists and structures only pass through. Their values are not used, but equal values must be recognized.
 #
-# Each value becomes a text that no other value has: every part with its length before it. No row is looked at in
-# Python.
+# Each value becomes a text that no other value has: every part is preceded by its length. There is no Python loop over
+# rows.
 
 
 DEEPEST_VALUE = 64
@@ -506,13 +503,13 @@ CONTAINERS = (list, tuple, set, frozenset, Mapping, np.ndarray)
 
 
 def is_nested(type_: pa.DataType) -> bool:
-    """Whether a column holds lists, structures or somebody's own type."""
+    """Return whether a column holds lists, structures or an extension type."""
     inner = type_.value_type if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_) else type_
     return bool(pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType))
 
 
 def is_too_deep(values: Any) -> bool:
-    """Whether some of a column's Python values are nested deeper than `DEEPEST_VALUE`. O(values).
+    """Return whether some of a column's Python values are nested deeper than `DEEPEST_VALUE`. O(values).
 
     >>> endless = []
     >>> endless.append(endless)
@@ -565,7 +562,7 @@ def numbered(column: Column) -> Column:
 
 
 def single_parts(array: pa.Array) -> Iterator[tuple[pa.Array, np.ndarray]]:
-    """What lists and structures hold, field by field: single values, and the place in `array` that each comes from.
+    """Return the contents of lists and structures by field: single values, and the position in `array` of each.
 
     >>> [(part.to_pylist(), at.tolist()) for part, at in single_parts(pa.array([[{"a": 1, "b": "x"}], [], [{"a": 2, "b": None}]]))]
     [([1, 2], [0, 2]), (['x', None], [0, 2])]
@@ -586,7 +583,7 @@ def single_parts(array: pa.Array) -> Iterator[tuple[pa.Array, np.ndarray]]:
 
 
 def _undone(array: pa.Array) -> pa.Array:
-    """The values themselves, where a type of somebody's own, a dictionary or runs stand for them."""
+    """Return the values behind an extension type, a dictionary or runs."""
     if isinstance(array, pa.ExtensionArray):
         return _undone(array.storage)
     if pa.types.is_dictionary(array.type):

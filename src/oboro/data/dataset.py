@@ -1,4 +1,4 @@
-"""Dictionary-encoded columns: encode once, decode once.
+"""Dataset: a table of dictionary-encoded columns of equal length.
 
 A column is its distinct values (a small Arrow array, the *dictionary*) and one small unsigned code per row. Techniques work on
 dictionaries and codes; a row's value is looked up only when the table is written. Columns and datasets are never changed: every
@@ -96,7 +96,7 @@ class Dataset:
         return np.arange(self.rows) if self.origin is None else self.origin
 
     def memory(self) -> dict[str, int]:
-        """Bytes held by each column: codes (1, 2 or 4 a row) and dictionary.
+        """Bytes of memory of each column: codes (1, 2 or 4 a row) and dictionary.
 
         >>> Dataset.of({"sex": ["F", "M", "F"]}).memory()
         {'sex': 13}
@@ -104,11 +104,9 @@ class Dataset:
         return {name: column.nbytes for name, column in self.columns.items()}
 
 
-# Unencoded columns ----------------------------------------------------------------------------------------------------
-# Columns that are not encoded: left in their file, or on their way from one file to another.
-#
-# A recipe touches few of the columns of a wide table. The others need not be encoded: they keep their places in the
-# table, move with its rows, and are read when the release is written.
+# Unread columns -------------------------------------------------------------------------------------------------------
+# A recipe uses few columns of a wide table. The others are not encoded: they keep their positions in the table, move
+# with its rows, and are read when the release is written.
 
 
 def unread_columns(data: Dataset | Mapping[str, Column]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Days of one column in one notation, so that new dates stand beside the old ones, and the ends of a range are written alike."""
+"""Date columns in one notation, so that new dates and the bounds of ranges are written like the other dates of the column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ERAS = "明治|大正|昭和|平成|令和|[明大昭平令MTSHRmtshr]"
 
 
 def days_alike(texts: pa.Array, kind: Kind) -> pa.Array:
-    """The texts of a column; days that are written in several ways become ISO dates, all of them.
+    """Return the texts of a column; days in several notations all become ISO dates.
 
     Which way a person's own date was written would else show at the end of a range. Dates such as `1/5/1990` become ISO dates too:
     only the whole column tells whether the day or the month stands first, and a released range would stand without it.
@@ -51,7 +51,7 @@ def _whole_seconds(texts: pa.Array) -> pa.Array:
 
 
 def dates_alike(column: Column) -> Column:
-    """The column with its dates in one notation; any other column as it is."""
+    """Return the column with its dates in one notation; any other column unchanged."""
     if column.kind not in (Kind.DATE, Kind.DATETIME) or not is_text(column.values):
         return column
     texts = days_alike(column.values, column.kind)
@@ -59,7 +59,7 @@ def dates_alike(column: Column) -> Column:
 
 
 def unclear_dates(column: Column) -> tuple[str, dict[str, int | None]] | None:
-    """What keeps a column that looks like dates from being some, with the rows that show it; None of any other column.
+    """Explain why a column that looks like dates is none, with example rows; None for any other column.
 
     >>> unclear_dates(Column.of(["1/5/1990", "31/12/1990", "12/31/1990"]))
     ('two_orders', {'day_first': 2, 'month_first': 3})
@@ -79,7 +79,7 @@ def _all(texts: pa.Array, pattern: str) -> bool:
 
 
 def _notations(texts: pa.Array) -> pa.Array:
-    """How the texts are written, whatever they say: the marks between numbers, with or without an era."""
+    """Return the notations of the texts: the marks between numbers, with or without an era."""
     shapes = pc.replace_substring_regex(texts.drop_null(), "[0-9０-９]+|元", "0")
     return pc.unique(pc.replace_substring_regex(shapes, ERAS, "E"))
 

@@ -1,7 +1,7 @@
-"""Values that differ only in how they are written: `flu` and `Flu `, `1` and `1.0`, a letter composed in two ways,
-invisible ones.
+"""Value normalization (folding): values that differ only in notation, such as `flu` and `Flu `, `1` and `1.0`, a letter
+composed in two ways, or invisible characters.
 
-To a count they are different secrets or different people; to a reader they are the same. `near_duplicates` counts
+Counts take them for different sensitive values or different people; readers take them for the same. `near_duplicates` counts
 them, `folded` makes them one where a recipe asks for it. Only the dictionary is looked at, never the rows.
 """
 
@@ -44,7 +44,7 @@ ODD = "  |[\\t\\n\\v\\f\\r\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\
 
 
 def folded(column: Column, folds: Collection[Fold]) -> Column:
-    """The column with one value, the first, for all that differ only so; other than text stays as it is. O(distinct values).
+    """Replace values that differ only in notation by the first of them; a column other than text is unchanged. O(distinct values).
 
     >>> folded(Column.of(["flu", "Flu ", "cold", None]), ["space", "case"]).decode().to_pylist()
     ['flu', 'flu', 'cold', None]
@@ -147,7 +147,7 @@ def _read_as_missing(column: Column, folds: Collection[Fold]) -> np.ndarray:
 
 
 def near_duplicates(column: Column) -> int:
-    """How many values differ from another one only in how they are written.
+    """Count the values that differ from another one only in notation.
 
     >>> near_duplicates(Column.of(["flu", "Flu ", "FLU", "cold"]))
     2
@@ -174,7 +174,9 @@ def canonical_texts(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:
 
 
 def _keys(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:
-    """What equal values have in common. Compatible forms (full-width, ligatures) and invisible letters fold as `unicode`."""
+    """Return keys, equal for values that differ only in notation.
+
+    Compatible forms (full-width, ligatures) and invisible letters fold as `unicode`."""
     plain = bool(pc.all(pc.string_is_ascii(texts)).as_py() in (None, True))
     if "unicode" in folds and not plain:
         texts = pc.replace_substring_regex(pc.utf8_normalize(texts, form="NFKC"), INVISIBLE, "")
@@ -200,19 +202,19 @@ def _numbers_alike(texts: pa.Array) -> pa.Array:
 
 
 def _as_long(texts: pa.Array) -> bool:
-    """Whether all are digits, and as many: numbers of people with zeros before them, of which no two are alike."""
+    """Return whether all are digits, and as many: numbers of people with zeros before them, of which no two are alike."""
     length = pc.min_max(pc.binary_length(texts)).as_py()
     return length["min"] == length["max"] and bool(pc.all(pc.utf8_is_decimal(texts)).as_py())
 
 
 def _one_case(texts: pa.Array) -> bool:
-    """Whether no two can differ in case: there are no capitals, or nothing else, as in codes."""
+    """Return whether no two can differ in case: there are no capitals, or nothing else, as in codes."""
     small, large = pc.match_substring_regex(texts, "[a-z]"), pc.match_substring_regex(texts, "[A-Z]")
     return not (pc.any(small).as_py() and pc.any(large).as_py())
 
 
 def _odd_spaces(texts: pa.Array) -> bool:
-    """Whether there is space around a text, twice within it, or another one than the plain one."""
+    """Return whether there is space around a text, twice within it, or another one than the plain one."""
     if pc.all(pc.equal(pc.utf8_trim_whitespace(texts), texts)).as_py() is False:
         return True
     return bool(pc.any(pc.match_substring_regex(texts, ODD)).as_py())

@@ -1,5 +1,5 @@
-"""Frames in, the same kind of frame out: pandas, polars, pyarrow, narwhals, a dict of lists, a list of dicts, or a
-`Dataset`.
+"""Frames of other libraries, read and written as the same kind: pandas, polars, pyarrow, narwhals, a dict of lists, a
+list of dicts, or a `Dataset`.
 
 What gives its rows as Arrow (readers, datasets, relations, any `__arrow_c_stream__`) comes back as an Arrow table.
 
@@ -55,8 +55,8 @@ __all__ = [
 ]
 
 
-# Came as --------------------------------------------------------------------------------------------------------------
-# Columns back in the Arrow type that they came in: dictionaries, wide text, text views, narrow decimals.
+# Original Arrow types -------------------------------------------------------------------------------------------------
+# Restore the Arrow type of each input column: dictionaries, wide text, text views, narrow decimals.
 
 
 Types = Mapping[str, pa.DataType]
@@ -222,7 +222,7 @@ def _array(name: str, values: Any) -> pa.Array:
 
 
 def _mixed(name: str, values: Iterable[Any]) -> Message:
-    """What a column mixes: the names of the kinds, never the values."""
+    """Name the kinds that a column mixes, never its values."""
     if not isinstance(values, Iterable):
         return Message("error_table.column_kind", name=name, kind=type(values).__name__)
     kinds = dict.fromkeys(type(value).__name__ for value in values if not is_missing(value))
@@ -379,7 +379,7 @@ def _polars_type(column: Column, dtype: Any) -> Any:
     return pl.Enum(known) if len(known) == len(used) else pl.String
 
 
-# narwhals, plain Python, our own --------------------------------------------------------------------------------------
+# narwhals, plain Python and datasets ----------------------------------------------------------------------------------
 
 
 def _read_narwhals(frame: Any) -> Frame:
@@ -417,7 +417,7 @@ def _read_dataset(data: Dataset) -> Frame:
 
 
 def _holds_dataset(native: Any) -> bool:
-    """Whether it is something of ours that holds a table: a file that was read, or a release."""
+    """Return whether it is something of ours that holds a table: a file that was read, or a release."""
     return hasattr(type(native), "dataset")
 
 
@@ -458,7 +458,7 @@ def _records(columns: Mapping[Hashable, Sequence[Any]], rows: int) -> list[dict[
 
 @cache
 def _kinds() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], Frame]], ...]:
-    """How a frame of each kind is recognised, and read."""
+    """Return the test and the reader of each kind of frame."""
     import narwhals.stable.v2.dependencies as is_
 
     return (
@@ -477,8 +477,8 @@ def _kinds() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], Frame]], ...]
     )
 
 
-# Exchanged columns ----------------------------------------------------------------------------------------------------
-# A frame with some of its columns exchanged, whatever kind of frame it is.
+# Replaced columns -----------------------------------------------------------------------------------------------------
+# A frame of any kind with some of its columns replaced.
 
 
 def exchange_columns(native: Any, columns: Mapping[str, pa.Array]) -> Any:
@@ -514,12 +514,12 @@ def _series(name: str, array: pa.Array) -> Any:
     return pl.Series(name, array.cast(pa.string())).cast(pl.Enum(array.dictionary.to_pylist()))
 
 
-# Pandas spelling ------------------------------------------------------------------------------------------------------
-# Columns of pandas that Arrow has no values for, periods and intervals, as text and back.
+# Periods and intervals of pandas --------------------------------------------------------------------------------------
+# pandas columns of types that Arrow lacks, periods and intervals, as text and back.
 #
-# `2024Q1`, `2024-01` and `(20, 30]` are what pandas shows, what a hierarchy can name and what a label may be. Where all
-# released values are among those that came, the column gets its own type back; where some are new, such as `*`, it
-# stays text.
+# The texts `2024Q1`, `2024-01` and `(20, 30]` are those that pandas shows, and can be used in hierarchies and as
+# labels. Where all released values are among the original ones, the column gets its own type back; where some are new,
+# such as `*`, it stays text.
 
 
 @dataclass(frozen=True, eq=False)
@@ -532,7 +532,7 @@ class Spelling:
 
     @staticmethod
     def of(series: Any) -> tuple[Any, Spelling | None]:
-        """What is encoded instead of a column, and how to get back; another kind of column as it is, and nothing."""
+        """Return the text column that is encoded instead, and its `Spelling`; any other column unchanged, with None."""
         import pandas as pd
 
         dtype = series.dtype

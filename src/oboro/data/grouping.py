@@ -1,4 +1,4 @@
-"""Grouping the records of a table: by labels, by class sizes, by counts of classes, and by what each group holds.
+"""Grouping of records into equivalence classes: class labels, class sizes, counts of classes, and values in each class.
 
 From bottom to top: *keys* (one 64-bit number for the codes of a record in several columns), *numbers* (equal keys as 0, 1, 2 …),
 *groups* (a label for each row and the size of each group), *class sizes* and *class counts* (without labels, in less memory),
@@ -120,11 +120,11 @@ def row_keys(columns: Sequence[Column], rows: int) -> np.ndarray:
 # 2⁶⁴. Equal records have equal fingerprints. Two different records have the same one with a chance of 2⁻⁶⁴, since one
 # of the numbers in which they differ is drawn after all others. So a record with a fingerprint of its own is certainly
 # unique. That some unique record among n is missed has a chance below n² / 2⁶⁵ (3 in a million for 10 million records).
-# The numbers are drawn anew each time: nobody can choose values that collide.
+# The numbers are drawn for each call, so an attacker cannot choose values that collide.
 
 
 def fingerprints(columns: Sequence[Column], rows: int, before: np.ndarray | None = None) -> np.ndarray:
-    """A number for each record, equal for equal records. O(rows · columns), 8 bytes a row.
+    """Return a number for each record, equal for equal records. O(rows · columns), 8 bytes a row.
 
     They are added to those that stand for other columns, if there were some `before`.
     """
@@ -138,7 +138,7 @@ def fingerprints(columns: Sequence[Column], rows: int, before: np.ndarray | None
 
 
 # Numbered keys --------------------------------------------------------------------------------------------------------
-# Rows told apart by one 64-bit key each: equal keys get equal numbers, by hashing and exactly.
+# Number rows by one 64-bit key each: equal keys get equal numbers, by hashing with exact comparison.
 
 
 FEW = 1 << 14  # different keys whose table fits a cache: they are numbered at once, not part by part
@@ -211,7 +211,7 @@ def number_alike(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:
 
 
 # Groups ---------------------------------------------------------------------------------------------------------------
-# A label per row and the size of each group: what algorithms decide, techniques publish and the verifier checks.
+# A label for each row and the size of each group, as used by algorithms, techniques and verification.
 
 
 FUSED = 1 << 20  # possible keys of several columns that are numbered in one step: their counters fit a cache
@@ -267,7 +267,7 @@ class Groups:
         return order, starts
 
     def first_rows(self) -> np.ndarray:
-        """The first row of each group. O(rows) at most: it ends where every group was met."""
+        """Return the first row of each group. O(rows) at most: it ends where every group was met."""
         first, found = np.full(len(self), -1, dtype=np.int64), 0
         for begin in range(0, self.labels.size if len(self) else 0, BLOCK):
             part = self.labels[begin : begin + BLOCK]
@@ -279,7 +279,7 @@ class Groups:
         return first
 
     def row_sizes(self) -> np.ndarray:
-        """For each row, how many rows stand with it (itself included)."""
+        """Return the size of the group of each row, the row included."""
         return np.asarray(self.sizes[self.labels])
 
 
@@ -303,8 +303,8 @@ def _by_appearance(keys: Callable[[slice], np.ndarray], space: int, rows: int) -
     return Digit(labels, found)
 
 
-# Class sizes ----------------------------------------------------------------------------------------------------------
-# The classes without a label for each row: their sizes, or four numbers about these.
+# Class sizes and class counts -----------------------------------------------------------------------------------------
+# Sizes of equivalence classes, or four counts of them, without a label for each row.
 
 
 MANY = 1 << 18  # keys from which on those that are alone are found first
@@ -343,7 +343,7 @@ def class_sizes(columns: Sequence[Column], rows: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """Four numbers about the classes: enough for distinction, separation, uniqueness, and k."""
+    """Four counts of the classes: enough for distinction, separation, uniqueness, and k."""
 
     distinct: int
     squares: int
@@ -355,11 +355,11 @@ class ClassCounts:
 
     @staticmethod
     def of(sizes: np.ndarray) -> ClassCounts:
-        """From a list of sizes, of which some may be 0. O(classes)."""
+        """Return the counts for class sizes, of which some may be 0. O(classes)."""
         return _counts(partial(grouping.sum_up, sizes))
 
     def beside(self, alone: int) -> ClassCounts:
-        """With so many classes of one record more."""
+        """Return these counts with additional classes of one record."""
         if not alone:
             return self
         return ClassCounts(self.distinct + alone, self.squares + alone, self.alone + alone, 1)
@@ -379,7 +379,7 @@ def class_counts(columns: Sequence[Column], rows: int) -> ClassCounts:
 
 
 def key_counts(keys: np.ndarray) -> ClassCounts:
-    """The classes of records with equal keys. The array is used up. O(rows), 20 bytes a row beside the keys."""
+    """Count the classes of records with equal keys. The array is overwritten. O(rows), 20 bytes a row beside the keys."""
     shared = _shared(keys) if keys.size >= MANY else keys
     numbered = number_keys(shared)
     sizes = large_zeros(numbered.found, np.uint32)
@@ -388,7 +388,7 @@ def key_counts(keys: np.ndarray) -> ClassCounts:
 
 
 def _shared(keys: np.ndarray) -> np.ndarray:
-    """The keys without most of those that are alone: who shares a slot of a table with nobody has a key of their own.
+    """Return the keys without most unique ones: a record that is alone in a slot of a table has a unique key.
 
     Whoever shares one is looked at again. The table has two bits for each of four slots or more a key, so that it fits a cache
     where all keys would not. O(rows), 1 to 2 bytes a row.
@@ -406,9 +406,9 @@ def _counts(count: Callable[[np.ndarray], None]) -> ClassCounts:
     return ClassCounts(*(int(one) for one in out))
 
 
-# Pairs ----------------------------------------------------------------------------------------------------------------
-# The classes of many pairs of columns. Where combinations are many, rows are put in the order of the one column, and
-# counted value by value with a counter for each value of the other.
+# Class counts of pairs of columns -------------------------------------------------------------------------------------
+# Where a pair has many combinations, rows are sorted by one column, and counted value by value with a counter for each
+# value of the other.
 
 
 COARSE = 8  # bits: a column is put in order in two steps, so that each writes to few places at a time
@@ -504,15 +504,15 @@ def _starts(sizes: np.ndarray) -> np.ndarray:
 
 
 # People counts --------------------------------------------------------------------------------------------------------
-# `class_counts` where one person may have several rows: how many people stand in a class, and who stands alone.
+# `class_counts` where one person may have several rows: the number of people in each class, and of unique people.
 #
-# The rows are put in the order of people first. In every class the rows of a person then stand together, so one number
-# for each class, who was its last, is enough to count its people.
+# Rows are first sorted by person. In every class the rows of a person are then adjacent, so one number for each class,
+# its last person, is enough to count its people.
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleCounts:
-    """Counts people in the classes of a table. `ClassCounts.alone` are people who are alone in some class, `least` people too.
+    """Counts of people in the classes of a table. `ClassCounts.alone` are people who are alone in some class, `least` people too.
 
     Somebody who is alone in several classes is one person. A class of rows without a person holds somebody whom nobody stands with,
     so each such class counts as one, and as a class of nobody.
@@ -522,7 +522,7 @@ class PeopleCounts:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """The rows in the order of people. O(rows), 4 bytes a row."""
+        """Return the rows in the order of people. O(rows), 4 bytes a row."""
         starts = np.concatenate([[0], np.cumsum(self._held.counts)])
         rows = large_zeros(len(self._held), np.uint32)
         grouping.by_code(self._held.codes, starts[:-1], rows)
@@ -530,7 +530,7 @@ class PeopleCounts:
 
     @cached_property
     def people(self) -> np.ndarray:
-        """Whose each row is, in that order."""
+        """Return the person of each row, in the order of people."""
         return np.repeat(np.arange(len(self._held.values), dtype=np.uint32), self._held.counts)
 
     @cached_property
@@ -542,11 +542,11 @@ class PeopleCounts:
         return Column(column.values, column.codes[self.order])
 
     def class_counts(self, columns: Sequence[Column]) -> ClassCounts:
-        """The classes of records that agree on every column. O(rows · columns); memory 40 bytes a row at most."""
+        """Count the classes of records that agree on every column. O(rows · columns); memory 40 bytes a row at most."""
         return self._of([self._ordered(column) for column in columns])
 
     def pair_counts(self, columns: Mapping[str, Column], pairs: Sequence[Pair]) -> dict[Pair, ClassCounts]:
-        """The same of each of many pairs, on several cores. O(rows) a pair.
+        """Count the classes of each of many pairs, on several cores. O(rows) a pair.
 
         Memory: the codes of the columns once more, and 17 bytes a row for each thread, of which there are at most 4.
         """
@@ -555,7 +555,7 @@ class PeopleCounts:
         return counted_pairs(ordered, pairs, self.people.size, self._of, self._with_first)
 
     def holding(self, column: Column) -> tuple[np.ndarray, np.ndarray]:
-        """How many records and how many people hold each value. O(rows)."""
+        """Count the records and the people that carry each value. O(rows)."""
         classes = self._directly([self._ordered(column)])
         return classes[0], classes[1]
 
@@ -574,7 +574,7 @@ class PeopleCounts:
         return classes
 
     def key_counts(self, keys: np.ndarray, *, ordered: bool = False) -> ClassCounts:
-        """The classes of records with equal keys; they are used up. `ordered`: they stand in the order of people already."""
+        """Count the classes of records with equal keys, which are overwritten. `ordered`: they are in the order of people."""
         numbered = number_keys(keys if ordered else keys[self.order])
         people = self.people
         if numbered.places is not None:
@@ -607,13 +607,13 @@ def _counted(unique: np.ndarray, out: np.ndarray) -> ClassCounts:
     return ClassCounts(distinct, squares, int(np.count_nonzero(unique)) + nobodys, least)
 
 
-# Value counts ---------------------------------------------------------------------------------------------------------
-# Which values stand in which group of records, and how often.
+# Value counts (tallies) -----------------------------------------------------------------------------------------------
+# Values in each group of records, with their frequencies.
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Which values stand in which class, and how often: the distinct codes of each class, one class after the other."""
+    """Frequencies of values in each class: the distinct codes of each class, one class after the other."""
 
     codes: np.ndarray  # ascending within a class
     counts: np.ndarray
@@ -622,12 +622,12 @@ class Tally:
 
     @cached_property
     def distinct(self) -> np.ndarray:
-        """How many different values each class holds."""
+        """Return the number of different values in each class."""
         return np.diff(self.starts)
 
     @cached_property
     def most_frequent(self) -> np.ndarray:
-        """How often the most frequent value of each class occurs in it."""
+        """Return the frequency of the most frequent value in each class."""
         return self.each(np.maximum, self.counts)
 
     @cached_property
@@ -665,7 +665,7 @@ def tally(labels: np.ndarray, sizes: np.ndarray, codes: np.ndarray, width: int) 
 
 
 def clean(column: Column) -> Column:
-    """The column with every value exactly once in its dictionary: two codes for one value would overstate diversity."""
+    """Return the column with every value exactly once in its dictionary: two codes for one value would overstate diversity."""
     if column in CLEAN:
         return column
     untidy = len(column.values.unique()) < len(column.values) or (column.counts == 0).any()

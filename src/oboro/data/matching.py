@@ -1,4 +1,4 @@
-"""What a value that the recipe names means in a column.
+"""Matching of values that a recipe names with the values of a column.
 
 Recipes say `90`, `"90"`, `90.0`, `2020-01-31` or `"2020/1/31"`; a CSV file has text, a Parquet file numbers and
 dates. A value is compared by what it means in the column's kind, so the same recipe protects both alike
@@ -49,15 +49,15 @@ __all__ = [
 ]
 
 
-# Text places ----------------------------------------------------------------------------------------------------------
-# Many texts looked up among many others: by our own loops, where Arrow would take longer than they take to load.
+# Lookup of texts ------------------------------------------------------------------------------------------------------
+# Look up many texts among many others with compiled loops, where Arrow takes longer than loading these.
 
 
 MANY = 1 << 16  # texts on both sides, so that loops are compiled for the table in any case
 
 
 def text_places(asked: pa.Array, known: pa.Array) -> np.ndarray:
-    """For each text, the place in `known` of the first that is equal, −1 where there is none, as for a missing one. O(bytes).
+    """Return for each text the position in `known` of the first equal one, −1 where there is none, as for a missing one. O(bytes).
 
     >>> text_places(pa.array(["b", None, "c"]), pa.array(["a", "b", "b", None])).tolist()
     [1, -1, -1]
@@ -79,7 +79,7 @@ def text_places(asked: pa.Array, known: pa.Array) -> np.ndarray:
 
 
 def _parts(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The offsets and the bytes, which nobody may change: what is compiled for both kinds is compiled twice."""
+    """Return the read-only offsets and bytes of texts: what is compiled for both kinds is compiled twice."""
     _, offsets, data = texts.buffers()
     places = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
     found = places, np.frombuffer(data or b"", dtype=np.uint8)
@@ -94,7 +94,7 @@ def _slots(texts: int) -> tuple[int, np.ndarray]:
     return 64 - bits, np.zeros(1 << bits, dtype=np.uint64)
 
 
-# Named values ---------------------------------------------------------------------------------------------------------
+# Values named by a recipe ---------------------------------------------------------------------------------------------
 
 
 def _as_written(value: Any) -> Any:
@@ -115,7 +115,7 @@ NEAR, SHOWN = 0.6, 3  # how alike a near value is, and how many are shown
 
 
 def shown(value: Value) -> str:
-    """As a recipe would write it.
+    """Return the value in the notation of a recipe.
 
     >>> shown(90), shown("a"), shown(True)
     ('90', "'a'", 'true')
@@ -124,7 +124,7 @@ def shown(value: Value) -> str:
 
 
 def kind_of_value(value: Value) -> Kind:
-    """What a value of the recipe is; text is judged by what it looks like.
+    """Return the kind of a value of the recipe; text is judged by its form.
 
     >>> kind_of_value(90), kind_of_value("2020/1/31"), kind_of_value("flu")
     (<Kind.INTEGER: 'integer'>, <Kind.DATE: 'date'>, <Kind.TEXT: 'text'>)
@@ -135,12 +135,12 @@ def kind_of_value(value: Value) -> Kind:
 
 
 def comparable(one: Kind, other: Kind) -> bool:
-    """Whether values of the two kinds lie on one line: numbers with numbers, dates with dates."""
+    """Return whether values of the two kinds lie on one line: numbers with numbers, dates with dates."""
     return any(one in family and other in family for family in (NUMBERS, TIMES))
 
 
 def place(value: Value, column: Column, name: str) -> float:
-    """Where the value lies on the line on which `column.numbers` counts; NaN where all its values are missing.
+    """Return the number of the value on the scale of `column.numbers`; NaN if all values of the column are missing.
 
     Raises `ColumnError` where the two are not of one kind.
     """
@@ -181,11 +181,11 @@ def _hint(kind: Kind, value: Value) -> Message:
     return Message("error_technique.hint.text", value=value)
 
 
-# Which values of a column are meant ------------------------------------------------------------------------------------
+# Matching values of a column ------------------------------------------------------------------------------------------
 
 
 def equal_values(column: Column, name: str, wanted: Sequence[Value]) -> np.ndarray:
-    """Which entries of the column's dictionary mean one of the wanted values; raises where a value cannot be compared.
+    """Mark the entries of the column's dictionary that mean one of the wanted values; raise if a value cannot be compared.
 
     >>> equal_values(Column.of(["1", "1.0", "2", None]), "code", [1.0]).tolist()
     [True, True, False, False]
@@ -221,7 +221,7 @@ def watched_values(column: Column, name: str, value: Value) -> np.ndarray:
 
 
 def absent(column: Column, name: str, wanted: Sequence[Value]) -> list[Value]:
-    """The wanted values that no row has."""
+    """Return the wanted values that no row has."""
     return [one for one in wanted if not column.counts[equal_values(column, name, [one])].any()]
 
 
@@ -233,7 +233,7 @@ def near_values(value: Value, column: Column) -> list[Raw]:
 
 
 def matched(asked: pa.Array, known: pa.Array) -> np.ndarray:
-    """For each value, the place in `known` of the one that means the same, −1 where there is none. O(asked + known).
+    """Return for each value the position in `known` of the one with the same meaning, −1 where there is none. O(asked + known).
 
     Equal text decides; else equal numbers, dates or truth values do, if only one known value has that meaning. A missing value has
     no place.
@@ -315,7 +315,7 @@ def _unsuppressed(values: pa.Array) -> pa.Array:
 
 
 def _only_words(texts: pa.Array, kind: Kind) -> bool:
-    """Whether text says only true and false: as CSV files write truth values."""
+    """Return whether text says only true and false: as CSV files write truth values."""
     known = texts.drop_null()
     return kind is Kind.TEXT and 0 < len(known) <= 6 and set(pc.utf8_lower(known).to_pylist()) <= set(WORDS)
 

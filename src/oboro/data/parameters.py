@@ -1,4 +1,4 @@
-"""Columns as people name them: a list, or one name where a list of one is meant."""
+"""Parameters of recipes and public functions: lists of column names, validation of arguments, and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LOOKS_LIKE_DATA = re.compile(r"[-+]?[0-9][0-9.,:/\-+ eE]*")
 
 
 def named_columns(given: Names | object, what: str) -> list[str]:
-    """The names in a list; `what` is the parameter that they came in, for the error when one stands there twice.
+    """Return column names as a list; `what` is their parameter, for the error if a name occurs twice.
 
     >>> named_columns("income", "sensitive"), named_columns(["age", 7], "quasi"), named_columns(None, "quasi")
     (['income'], ['age', '7'], [])
@@ -69,9 +69,9 @@ def require_few_columns(path: str, count: int) -> None:
 
 
 def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[Raw]:
-    """The names of a table's columns for a message that says which of those asked for are not there.
+    """Return the column names of a table for a message about requested columns that do not exist.
 
-    The first line of a file without a header is somebody's record (`names_known`); then its cells are values of the data.
+    The first line of a file without a header is the record of a person (`names_known`); then its cells are values of the data.
 
     >>> names_shown(["age", "sex"], ["Age"]), [one.kind for one in names_shown(["Ann", "31"], ["age"])]
     (['age', 'sex'], ['text', 'number'])
@@ -150,8 +150,8 @@ def require_in_both(names: Iterable[str], original: Collection[str], released: C
             )
 
 
-# Documented -----------------------------------------------------------------------------------------------------------
-# Models whose attributes are described by their docstrings, when somebody asks.
+# Parameter models -----------------------------------------------------------------------------------------------------
+# Models whose JSON Schema describes attributes by their docstrings.
 
 
 class Documented(BaseModel):
@@ -172,7 +172,7 @@ class Documented(BaseModel):
 
 
 class Parameters(Documented):
-    """What a user may say, and nothing else; what is wrong with it is a `UsageError`."""
+    """Base model of parameters that refuses unknown names; invalid values raise a `UsageError`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -190,11 +190,11 @@ class Parameters(Documented):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # within another model, its own errors say where
 
 
-# At the door ----------------------------------------------------------------------------------------------------------
-# Arguments of public functions: whoever gives a wrong kind gets an error of ours that names the parameter.
+# Arguments of public functions ----------------------------------------------------------------------------------------
+# An argument of a wrong type raises an error that names the parameter.
 #
-# The arguments are looked at only after something failed, so that a good call costs nothing and may give whatever
-# works. An error that no argument explains is a mistake of ours, and stays what it is.
+# Arguments are checked only after a call failed, so that a valid call costs nothing and may pass whatever works. An
+# error that no argument explains is a defect of oboro and is raised unchanged.
 
 
 P = ParamSpec("P")
@@ -204,7 +204,7 @@ READING = ("delimiter", "quote", "encoding", "header", "sheet", "header_row", "l
 
 
 def at_the_door(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function; where it fails because an argument is of a wrong kind, a `UsageError` says which."""
+    """Decorate a public function so that a failure due to an argument of a wrong type raises a `UsageError` that names it."""
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -239,7 +239,7 @@ def _wrong(function: Callable[..., Any], args: Any, kwargs: Any) -> Message | No
 
 
 def _fits(value: Any, hint: Any, function: Callable[..., Any]) -> bool:
-    """Whether a value is of the kind that is asked for; where that cannot be told, it is."""
+    """Return whether a value is of the kind that is asked for; where that cannot be told, it is."""
     from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
     from pydantic_core import SchemaError
 
@@ -255,8 +255,8 @@ def _fits(value: Any, hint: Any, function: Callable[..., Any]) -> bool:
     return True
 
 
-# Documented schema ----------------------------------------------------------------------------------------------------
-# JSON Schemas that say of each attribute what its docstring says: what stands below it in the source.
+# JSON Schemas with docstrings -----------------------------------------------------------------------------------------
+# JSON Schemas that describe each attribute by the docstring below it in the source.
 
 
 class DocumentedSchema(GenerateJsonSchema):
@@ -281,7 +281,7 @@ def _described(cls: type, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def _docstrings(cls: type) -> dict[str, str]:
-    """What stands below each attribute, in the class or one above it; nothing of a class without source."""
+    """Return the docstring below each attribute of the class or its bases; nothing for a class without source."""
     found: dict[str, str] = {}
     for one in reversed(cls.__mro__):
         if is_dataclass(one) or (issubclass(one, BaseModel) and one is not BaseModel):
@@ -312,16 +312,15 @@ def _below_attributes(definition: ast.ClassDef | None) -> Iterator[tuple[str, st
                 yield name, inspect.cleandoc(said)
 
 
-# Yaml nodes -----------------------------------------------------------------------------------------------------------
-# How large a YAML text is once its aliases are written out: a few lines of them can stand for more than any memory
-# holds.
+# Size of expanded YAML ------------------------------------------------------------------------------------------------
+# Size of a YAML text with its aliases expanded: a few lines of aliases can expand to more than fits in memory.
 
 
 MOST_NODES = 5_000_000  # values in a text, with every alias written out: hierarchies have hundreds of thousands of rows
 
 
 def written_out(node: Any, known: dict[int, float] | None = None) -> float:
-    """How many values a node of YAML is if every alias is written out; one that holds itself has no end."""
+    """Return the number of values of a YAML node with all aliases expanded; infinite for one that contains itself."""
     known = {} if known is None else known
     if id(node) not in known:
         known[id(node)] = math.inf  # until it is known: whoever meets it again on the way down is inside of it

@@ -1,4 +1,4 @@
-"""The order in which a table is released: a random one tells nothing about the order in which its rows came."""
+"""Row order of a release: origin of each row, and a random order that discloses nothing about the order of the original."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["RowShuffle", "Rows", "released_person", "same_rows", "source_rows"]
 
 
 # Row origins ----------------------------------------------------------------------------------------------------------
-# Which original row each released row came from, where that is known.
+# Original row of each released row, where it is known.
 
 
 Rows = np.ndarray | slice
 
 
 def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
-    """For each released row the original row that it came from, or None where nothing is known.
+    """Return the original row of each released row, or None if it is not known.
 
     A table that forgot (it was read from a file) is taken to be in the same order if it has as many rows.
     """
@@ -35,13 +35,13 @@ def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
 
 
 def same_rows(original: Dataset, released: Dataset) -> Rows | None:
-    """The same, without a number for each row where nothing moved."""
+    """Return the same as `source_rows`, or a slice of all rows if no row moved."""
     unmoved = released.origin is None and released.rows == original.rows
     return slice(None) if unmoved else source_rows(original, released)
 
 
 def released_person(original: Dataset, released: Dataset, name: str | None, paired: bool = True) -> Column | None:
-    """Whose each released record is: as the release says, or where it does not, as the original says of the same record.
+    """Return the person of each released record, from the release, or else from the same record of the original.
 
     None where no column was named, or where it is not known which record is which.
     """
@@ -65,9 +65,9 @@ SPARE = 1 << 10  # draws beside those that are needed: one of 2^18 or fewer is p
 
 @dataclass(frozen=True, eq=False)
 class RowShuffle:
-    """A new order of rows: each is dealt to a bucket, and each bucket has an order of its own.
+    """New order of rows: each is dealt to a bucket, and each bucket has an order of its own.
 
-    Whoever writes a table that is larger than memory deals its rows to the buckets, and then writes one bucket after the other.
+    A writer of a table that is larger than memory deals its rows to the buckets, and then writes one bucket after the other.
     """
 
     bucket: np.ndarray  # the bucket of each row
@@ -106,7 +106,7 @@ class RowShuffle:
         return RowShuffle(np.zeros(rows, dtype=np.uint16), np.array([0, rows]), order.astype(np.uint32, copy=False))
 
     def in_buckets(self) -> RowShuffle:
-        """The same order in buckets, for whoever deals rows to them. O(rows)."""
+        """Return the same order in buckets, for callers that deal rows to them. O(rows)."""
         rows = self.within.size
         if self.buckets > 1 or rows <= SMALL:
             return self
@@ -118,7 +118,7 @@ class RowShuffle:
         return RowShuffle(bucket, np.array([*range(0, rows, width), rows]), within)
 
     def split(self, buckets: int) -> RowShuffle:
-        """The same order in so many buckets of equally many rows: for whoever holds the rows of a bucket at once. O(rows).
+        """The same order in so many buckets of equally many rows, for callers that load one bucket at a time. O(rows).
 
         >>> shuffle = RowShuffle.fixed(np.array([3, 0, 2, 1])).split(2)
         >>> shuffle.bucket.tolist(), shuffle.within.tolist(), shuffle.order.tolist()
@@ -134,7 +134,7 @@ class RowShuffle:
 
     @property
     def buckets(self) -> int:
-        """How many buckets there are."""
+        """Number of buckets."""
         return self.starts.size - 1
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
@@ -164,11 +164,11 @@ class RowShuffle:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """For each place the row that stands there."""
+        """Row at each position."""
         return self.rows_at(0, self.within.size)
 
     def rows_at(self, begin: int, end: int) -> np.ndarray:
-        """The rows that stand at the places from `begin` to `end`. O(end - begin), after O(rows) the first time."""
+        """Return the rows at the positions from `begin` to `end`. O(end - begin), after O(rows) the first time."""
         if self.buckets == 1:
             return self.within[begin:end]
         from oboro.kernels import grouping as shuffling
@@ -185,7 +185,7 @@ class RowShuffle:
         return replace(moved, origin=origin)
 
     def columns_shuffled(self, data: Dataset) -> Dataset:
-        """The same for whoever only writes it: it does not know where its rows came from."""
+        """Return the same for writing only, without the origin of its rows."""
         held = {name: column for name, column in data.columns.items() if column.loaded}
         arrays = list(map(attrgetter("codes"), held.values()))
         if self.buckets > 1 and min(map(attrgetter("nbytes"), arrays), default=CACHED + 1) <= CACHED:
@@ -195,7 +195,7 @@ class RowShuffle:
         return Dataset({**data.columns, **moved}, data.rows)
 
     def blocks(self, data: Dataset, rows: int) -> Iterator[Dataset]:
-        """The table in the new order, so many rows at a time, for whoever only writes it. A block is looked up when it is its turn.
+        """Yield the table in the new order, in blocks of rows, for writing only. A block is looked up when it is its turn.
 
         Columns that are larger than a cache are moved as a whole before. Blocks are small and use memory that was used before: new
         memory took as long as the looking up.
@@ -247,7 +247,7 @@ def _drawn_order(rows: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _drawn_within(starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """For each place which of the rows of its bucket stands there."""
+    """Return for each position the row of its bucket."""
     from oboro.kernels import grouping as shuffling
 
     within = large_zeros(int(starts[-1]), np.uint32)

@@ -1,4 +1,4 @@
-"""Special records: the smallest sets of attributes that make a record unique.
+"""Special uniques (SUDA): the smallest sets of attributes that make a record unique.
 
 After SUDA (Elliot, Manning, Ford, 2002; SUDA2: Manning, Haglin, Keane, 2008): a *minimal sample unique* of a record is
 a set of attributes on which no other record agrees with it, while on every smaller part of that set some other record
@@ -54,7 +54,7 @@ class SpecialUniques:
         return scores
 
     def score_of(self, names: Sequence[str]) -> int:
-        """What one minimal set adds to a record's score."""
+        """Return the contribution of one minimal set to the score of a record."""
         count = len(self.attributes)
         return prod(count - i for i in range(len(names), min(self.max_size, count - 1) + 1))
 
@@ -96,9 +96,9 @@ def special_uniques(frame: Any, attributes: Names = None, max_size: int = 2) -> 
 
 
 def _at_most_two(data: Dataset, attributes: Sequence[str]) -> tuple[Dataset, np.ndarray]:
-    """The table with two of all records that agree on everything, and the number of each; nothing where nobody is alone.
+    """Return the table with at most two records of each class, and their numbers; nothing if no record is unique.
 
-    None of them is unique by any set, and to keep others from being unique two of them do what a thousand do.
+    Records of a larger class are unique by no set, and two of them are enough to keep other records from being unique.
     """
     groups = Groups.of([data[name] for name in attributes], data.rows)
     if not (groups.sizes == 1).any():

@@ -1,4 +1,4 @@
-"""A few values that make text of a column of numbers or dates: `unknown` among ages, `2023-02-30` among days."""
+"""Stray values: the few that make a column of numbers or dates one of text: `unknown` among ages, `2023-02-30` among days."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIGITS_ONLY = "^[0-9]+$"  # with leading zeros: codes, not numbers
 
 @dataclass(frozen=True)
 class Strays:
-    """How many records keep a column from being numbers or dates, the first of them (from 1), and what the others are."""
+    """Number of records that keep a column from being numbers or dates, the first of them (from 1), and the kind of the others."""
 
     rows: int
     first: int
@@ -31,7 +31,7 @@ class Strays:
 
 
 def stray_values(column: Column) -> Strays | None:
-    """The few values but for which a column of text would be numbers or dates; None where there are none, or many.
+    """Find the few values without which a column of text would be numbers or dates; None if there are none, or many.
 
     They are found by halving the dictionary: O(distinct values · log of them), or a few looks where they are many.
 
@@ -57,7 +57,7 @@ def stray_values(column: Column) -> Strays | None:
 
 
 def _mostly_digits(texts: pa.Array) -> bool:
-    """Whether half of the values have a digit: most text ends here."""
+    """Return whether half of the values have a digit: most text ends here."""
     found = pc.sum(pc.match_substring_regex(texts, "[0-9０-９]")).as_py() or 0
     return 2 * found >= len(texts) > 1
 

@@ -1,6 +1,6 @@
-"""How many different people stand in each group of rows, where one person may have several rows.
+"""Privacy units: number of different people in each equivalence class, where one person may have several records.
 
-A row whose person is missing is nobody's: it adds no one to its group, because it may belong to somebody who is
+A record without a person does not count towards its class, because it may be a record of a person who is
 counted already.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["people_holding", "people_per_group", "person_of_rows", "rows_without
 
 
 def people_per_group(groups: Groups, person: Column) -> np.ndarray:
-    """How many different people each group holds. O(rows), 12 bytes a row and 4 a person.
+    """Count the different people in each group. O(rows), 12 bytes a row and 4 a person.
 
     >>> groups = Groups(np.array([0, 0, 0, 1]), np.array([3, 1]))
     >>> people_per_group(groups, Column.of(["Ann", "Ann", "Bob", None]))
@@ -34,7 +34,7 @@ def people_per_group(groups: Groups, person: Column) -> np.ndarray:
 
 
 def people_holding(groups: Groups, person: Column, rows: np.ndarray) -> np.ndarray:
-    """How many different people of each group have a row among those of a boolean mask."""
+    """Count the different people of each group that have a row in a boolean mask."""
     person = clean(person)
     known = _known(person)
     chosen = rows if known is None else rows & known
@@ -42,7 +42,7 @@ def people_holding(groups: Groups, person: Column, rows: np.ndarray) -> np.ndarr
 
 
 def tally_people(groups: Groups, person: Column, codes: np.ndarray, table: np.ndarray, width: int) -> Tally:
-    """How many people of each group hold each value: a person with two rows of one value counts once.
+    """Count the people of each group that carry each value: a person with two rows of one value counts once.
 
     `codes` are the values of the rows; `table` says under which of `width` labels each is counted. A person with two values
     counts for both, also where both have the same label. Without people a group has no entry. O(rows).
@@ -64,12 +64,12 @@ def tally_people(groups: Groups, person: Column, codes: np.ndarray, table: np.nd
 def person_of_rows(
     data: Dataset, person: str | None, origin: np.ndarray | None = None, fold: Collection[Fold] = ()
 ) -> Column | None:
-    """Whose each row is, read from the table as it came; `origin` says which of its rows are left, in which order.
+    """Return the person of each row from the original table; `origin` gives the rows that are left, in their order.
 
     People whose names differ only in what is to `fold` are one.
 
-    Raises an `InputError` where a row has no person (or empty text): nobody can tell whose it is, so nobody could be promised
-    anything.
+    Raises an `InputError` where a row has no person (or empty text): no guarantee could cover a record of an unknown
+    person.
     """
     if person is None:
         return None
@@ -80,19 +80,19 @@ def person_of_rows(
 
 
 def rows_without_person(person: Column) -> int:
-    """How many rows have no person."""
+    """Return the number of rows without a person."""
     return 0 if person.missing < 0 else int(person.counts[person.missing])
 
 
 def _known(person: Column) -> np.ndarray | None:
-    """Which rows have a person; None: all."""
+    """Return a mask of the rows with a person; None if all have one."""
     return None if rows_without_person(person) == 0 else person.codes != person.missing
 
 
 def _distinct(
     groups: Groups, codes: np.ndarray, width: int, chosen: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each code of each group once, group by group, and where each group starts (one more entry at the end)."""
+    """Return each code of each group once, group by group, and where each group starts (one more entry at the end)."""
     labels, sizes = groups.labels, groups.sizes
     if chosen is not None:
         labels, codes = labels[chosen], codes[chosen]

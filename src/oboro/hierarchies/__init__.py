@@ -1,1 +1,1 @@
-"""Generalization hierarchies: how values become coarser, level by level."""
+"""Generalization hierarchies: values generalized level by level."""

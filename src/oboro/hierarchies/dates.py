@@ -1,4 +1,4 @@
-"""Dates into days, months, quarters, years and decades."""
+"""Hierarchy of dates: days, months, quarters, years and decades."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _in_order(name: str, values: pa.Array, order: DateOrder) -> pa.Array:
 
 
 def _years(values: pa.Array) -> pa.Array | None:
-    """The years of dates of which nobody knows whether they begin with the day or with the month; None of other columns."""
+    """Return the years of dates in unknown order of day and month; None for other columns."""
     if not is_text(values) or kind_of(values) is not Kind.TEXT:
         return None
     return read_years(values)
@@ -110,7 +110,7 @@ def _first_day(unit: str, cells: np.ndarray) -> np.ndarray:
 
 
 def _label(unit: str, cell: int) -> str:
-    """What is shown for a unit.
+    """Return the label of a unit.
 
     >>> _label("month", 2024 * 12), _label("quarter", 2024 * 4 + 3), _label("decade", 202)
     ('2024-01', '2024-Q4', '2020s')

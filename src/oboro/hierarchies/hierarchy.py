@@ -1,7 +1,7 @@
-"""A hierarchy bound to a column: labels, and one small lookup table per level.
+"""Generalization hierarchy bound to a column: labels, and one small lookup table per level.
 
-Two values stand outside every hierarchy that does not list them: the missing value (null) and the suppressed one (`*`).
-Each keeps its own label until a level has that very label, a missing one also until a level says the same of everything;
+Two values are outside every hierarchy that does not list them: the missing value (null) and the suppressed one (`*`).
+Each keeps its own label until a level has that very label, a missing one also until a level has one label for everything;
 there it joins, and follows from then on.
 """
 
@@ -99,7 +99,7 @@ class Hierarchy:
 
     @property
     def height(self) -> int:
-        """How many times a value can become coarser."""
+        """Number of generalizations from the values to the coarsest level."""
         return len(self.levels) - 1
 
     @property
@@ -113,7 +113,7 @@ class Hierarchy:
         return -1 if listed else int(missing.argmax())
 
     def generalize(self, column: Column, level: int) -> Column:
-        """The column on a level; level 0 is the column itself."""
+        """Generalize the column to a level; level 0 is the column itself."""
         self._require(level)
         if level == 0:
             return column
@@ -122,7 +122,7 @@ class Hierarchy:
         return column.recode(chosen.table, chosen.labels)
 
     def label_counts(self, column: Column) -> list[np.ndarray]:
-        """For each level, how many records hold each label; of a column with the codes that the levels are over.
+        """Count the records of each label on each level; `column` has the codes of the levels.
 
         What was counted last is kept: losses and entropies ask for the same.
         """
@@ -142,7 +142,7 @@ class Hierarchy:
         return found
 
     def above(self, level: int) -> Hierarchy:
-        """What is left of the hierarchy for a column that was generalized to `level`."""
+        """Return the rest of the hierarchy for a column that was generalized to `level`."""
         self._require(level)
         one = self.levels[level].one_each
         levels = []
@@ -154,7 +154,9 @@ class Hierarchy:
         return Hierarchy(self.name, tuple(levels), self.source, self.listed, whole)
 
     def picking(self, levels: Sequence[int]) -> Hierarchy:
-        """Only some of the levels, ascending, to choose among. Its first need not be the values: generalize with the whole one."""
+        """Return a hierarchy of only some levels, ascending, to select from.
+
+        Its first need not be the values: generalize with the whole one."""
         return self if len(levels) == len(self.levels) else replace(self, levels=tuple(self.levels[i] for i in levels))
 
     def bind(self, column: Column) -> Hierarchy:
@@ -213,7 +215,7 @@ class Hierarchy:
             raise HierarchyError(Message("error_table.no_level", name=self.name, level=level, height=self.height))
 
 
-# Over a dictionary --------------------------------------------------------------------------------------------------
+# Levels over a dictionary ---------------------------------------------------------------------------------------------
 
 
 def text_array(values: pa.Array) -> pa.Array:
@@ -231,7 +233,7 @@ def text_array(values: pa.Array) -> pa.Array:
 
 
 def outside(column: Column) -> np.ndarray:
-    """Which dictionary entries stand outside every hierarchy: the missing and the suppressed one."""
+    """Mark the dictionary entries that are outside every hierarchy: the missing and the suppressed one."""
     values = column.values
     found = pc.fill_null(pc.equal(values, STAR), True) if is_text(values) else values.is_null()
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)

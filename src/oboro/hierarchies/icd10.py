@@ -1,4 +1,4 @@
-"""Codes of ICD-10 → categories of three characters → blocks → chapters.
+"""Hierarchy of ICD-10: codes → categories of three characters → blocks → chapters.
 
 The ranges are those of the WHO's ICD-10 (version 2019); of blocks within blocks the finest is taken.
 """

@@ -1,4 +1,4 @@
-"""Numbers into intervals, by width or between given edges."""
+"""Hierarchy of intervals of numbers, by width or between given edges; edges and masks of a recipe."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Edges", "Mask", "edge_levels", "width_levels"]
 
 
-# Edges and masks ------------------------------------------------------------------------------------------------------
-# Intervals between given edges, and characters hidden in given steps: as they stand in a recipe.
+# Edges and masks in a recipe ------------------------------------------------------------------------------------------
+# Intervals between given edges, and characters masked in given steps, as a recipe has them.
 
 
 Number = int | float
@@ -83,7 +83,7 @@ class Mask(Parameters):
         return steps
 
 
-# Intervals ------------------------------------------------------------------------------------------------------------
+# Levels of intervals --------------------------------------------------------------------------------------------------
 
 
 Bounds = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -132,7 +132,7 @@ class _Grid:
         self.low, self.high = low, high
 
     def edge(self, cells: np.ndarray) -> np.ndarray:
-        """Where each interval starts."""
+        """Return the start of each interval."""
         return np.asarray((self.origin + cells * self.width) / self.scale)
 
     def cells(self, name: str, numbers: np.ndarray) -> np.ndarray:
@@ -154,7 +154,7 @@ class _Grid:
         return cells
 
     def bounds(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where intervals start and end, cut where the open ones begin."""
+        """Return the start and end of intervals, cut at the open ones."""
         ends = np.abs(cells) == HIGH
         inner = np.where(ends, 0, cells)
         starts = np.where(ends, self.high, np.maximum(self.edge(inner), self.low))
@@ -210,7 +210,7 @@ def _span_level(index: np.ndarray, bounds: Bounds, numbers: np.ndarray, whole: b
 
 
 def _labels_to(starts: np.ndarray, ends: np.ndarray) -> pa.Array:
-    """What is shown for spans of numbers with a fraction that hold their end and not their start.
+    """Return the labels of spans of numbers with a fraction that include their end and not their start.
 
     >>> _labels_to(np.array([-np.inf, 0.5, 1.0]), np.array([0.5, 1.0, np.inf])).to_pylist()
     ['≤0.5', '(0.5, 1]', '>1']
@@ -222,7 +222,7 @@ def _labels_to(starts: np.ndarray, ends: np.ndarray) -> pa.Array:
 
 
 def _labels(starts: np.ndarray, ends: np.ndarray, whole: bool) -> pa.Array:
-    """What is shown for spans.
+    """Return the labels of spans.
 
     >>> _labels(np.array([-np.inf, -10, 20, 30]), np.array([-10, -5, 25, np.inf]), True).to_pylist()
     ['<-10', '-10 to -6', '20–24', '≥30']
@@ -264,7 +264,7 @@ def _decimal_scale(numbers: Sequence[float]) -> int:
 
 
 def _is_whole(name: str, numbers: np.ndarray, shown: np.ndarray, form: Form | None) -> bool:
-    """Whether labels are those of whole numbers: as `form` says, whatever the column holds; else as its values are."""
+    """Return whether labels are those of whole numbers: as `form` says, whatever the column holds; else as its values are."""
     if form == "whole" and not (_all_whole(numbers) and _all_whole(shown)):
         raise HierarchyError(Message("error_table.not_whole", name=name))
     return form != "any" and _all_whole(numbers) and _all_whole(shown)

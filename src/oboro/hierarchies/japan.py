@@ -1,4 +1,6 @@
-"""Japanese addresses → 市区町村 → 都道府県 → 地方, by the official list of municipalities."""
+"""Hierarchies for Japan: addresses (市区町村 → 都道府県 → 地方), age classes, eras and postcodes.
+
+Municipalities are those of the official list."""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ __all__ = [
 ]
 
 
-# Labelled values ------------------------------------------------------------------------------------------------------
-# What ready hierarchies share: levels from one label for each value, and the words for values that do not fit.
+# Levels from labels ---------------------------------------------------------------------------------------------------
+# Shared by the ready-made hierarchies: levels from one label for each value, and messages for values that do not fit.
 
 
 SHOWN = 5  # values in a message
@@ -128,7 +130,7 @@ def municipalities() -> tuple[Municipality, ...]:
 
 @cache
 def _names() -> dict[str, tuple[str, str]]:
-    """How an address may begin, and the municipality and the prefecture that it then lies in.
+    """Return the possible beginnings of addresses, with the municipality and the prefecture of each.
 
     With the prefecture any name will do. Without it only counties, cities and wards that no other prefecture has: 府中市 is in
     two prefectures, 中央区 in many cities, and 大島町 is also a part of towns.
@@ -162,7 +164,7 @@ def _lengths() -> list[tuple[int, pa.Array]]:
 
 
 def lies_within_a_municipality(text: str) -> bool:
-    """Whether a plainly written address begins with a municipality and goes on with something of its own, so that it is no label.
+    """Return whether an address in plain form begins with a municipality and continues, so that it is no label.
 
     >>> [lies_within_a_municipality(text) for text in ("東京都新宿区西新宿2", "東京都新宿区", "東京都新しい市1")]
     [True, False, False]
@@ -213,7 +215,7 @@ def address_levels(name: str, values: pa.Array) -> list[Level]:
 # Ages in the classes of official statistics: 5歳階級 → 10歳階級 → 年少・生産年齢・老年人口.
 #
 # The classes of ten years are those of the labour force survey (15～24歳, 25～34歳 …): only they fit between the classes of
-# five years and the three groups, which change at 15 and 65.
+# five years and the three age groups, which change at 15 and 65.
 
 
 EDGES = (tuple(range(0, 101, 5)), (0, *range(5, 86, 10)), (0, 15, 65))
@@ -242,7 +244,7 @@ def _age_level(ages: np.ndarray, edges: np.ndarray) -> Level:
     return Level(pa.array([*labels, f"{edges[-1]}歳以上"]), table, share).compact()
 
 
-# Era levels -----------------------------------------------------------------------------------------------------------
+# Eras -----------------------------------------------------------------------------------------------------------------
 # Dates → months → years → eras of the Japanese calendar.
 
 

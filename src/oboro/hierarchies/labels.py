@@ -1,4 +1,4 @@
-"""How labels are written, by this and by other tools: reading the range, the set or the mask that a label names.
+"""Labels of generalized values: parsing of the range, the set or the mask that a label of oboro or another tool names.
 
 - ranges: `20–29`, `20-29`, `20~29`, `20 to 29`, `[20, 30)`, `[20, 30[` (ARX), `(20, 30]` (pandas, R), `20歳以上30歳未満`, `20代`,
   `昭和34年6月7日〜昭和35年1月1日`, `350万円〜400万円`, `12,50–99,90`, `31.12.1990 to 01.02.2003`, `04.2015 to 11.2020`,
@@ -49,8 +49,8 @@ __all__ = [
 ]
 
 
-# Label ends -----------------------------------------------------------------------------------------------------------
-# Where the ends of a label lie on the line: numbers and days, also as Japanese offices write them.
+# Bounds of ranges -----------------------------------------------------------------------------------------------------
+# Bounds of a range as numbers or days, in Japanese notation too.
 
 
 YEAR_AND_MONTH = r"(\d{4})-(0[1-9]|1[0-2])"
@@ -109,7 +109,7 @@ def _month_end(year: int, month: int, kind: Kind, last: bool) -> float:
     return day if kind is Kind.DATE else (day + last) * 86_400e6 - last
 
 
-# Notation -------------------------------------------------------------------------------------------------------------
+# Ranges, sets and masks -----------------------------------------------------------------------------------------------
 
 
 INFINITE = r"[-+−]?(?:inf(?:inity)?|∞)"
@@ -164,7 +164,7 @@ def _forms() -> list[re.Pattern[str]]:
 
 
 def label_range(text: str) -> LabelRange | None:
-    """The range that a label names.
+    """Parse the range that a label names.
 
     >>> label_range("[20, 30["), label_range("60+"), label_range("20代"), label_range("HS-grad")
     (LabelRange(first='20', last='30', after=False, before=True), LabelRange(first='60', last=None, after=False, before=False), \
@@ -183,7 +183,7 @@ LabelRange(first='20', last='30', after=False, before=True), None)
 
 
 def range_marks(first: pa.Array, plain: bool) -> pa.Array:
-    """What stands between the ends of ranges that begin so: `–`; no dash where it would read as a sign or as part of a date.
+    """Return the separator of the bounds of ranges that begin so: `–`; no dash where it would read as a sign or as part of a date.
 
     >>> range_marks(pa.array(["31", "-5"]), True).to_pylist(), range_marks(pa.array(["昭和34年6月7日"]), False).to_pylist()
     (['–', ' to '], ['〜'])
@@ -212,7 +212,7 @@ def listed_values(text: str) -> Iterator[tuple[list[str], bool]]:
 
 
 def masked_values(text: str, known: Sequence[str]) -> list[int]:
-    """Which of the `known` texts, in order, a label with hidden characters may be: as long as it, or of any length if none is.
+    """Find the `known` texts, in order, that fit a label with masked characters: as long as it, or of any length if none is.
 
     >>> masked_values("13*", ["130", "131", "13205", "140"]), masked_values("13*", ["13205", "140"])
     ([0, 1], [0])
@@ -229,7 +229,7 @@ def masked_values(text: str, known: Sequence[str]) -> list[int]:
 
 
 def _in_order(shown: Sequence[str], text: str) -> bool:
-    """Whether a text begins with the first part, ends with the last, and has the others between, in this order.
+    """Return whether a text begins with the first part, ends with the last, and has the others between, in this order.
 
     Each at the first place where it fits: no other could leave more room. A regular expression would try them all.
 
@@ -249,7 +249,7 @@ def _in_order(shown: Sequence[str], text: str) -> bool:
 
 
 def beginning_with(text: str, known: Sequence[str]) -> range:
-    """Which of the `known` texts, in order, begin with a label that holds a digit (a code, a date); none for words.
+    """Find the `known` texts, in order, that begin with a label that holds a digit (a code, a date); none for words.
 
     >>> beginning_with("130", ["13053", "13068", "14850"]), beginning_with("M", ["Male", "Married"])
     (range(0, 2), range(0, 0))
@@ -263,7 +263,7 @@ def _starting(head: str, known: Sequence[str]) -> tuple[int, int]:
 
 
 def set_label(texts: Iterable[str]) -> str:
-    """A set of values in words; what could be misread stands in quotes.
+    """A set of values in words; ambiguous text is in quotes.
 
     >>> set_label(["M", "F"]), set_label(["a, b", "c"])
     ('{F, M}', '{"a, b", c}')
@@ -273,7 +273,7 @@ def set_label(texts: Iterable[str]) -> str:
 
 
 def set_values(inner: str) -> list[str] | None:
-    """The values that a set names, or None where it is no set as `set_label` writes it."""
+    """Return the values that a set names, or None where it is no set as `set_label` writes it."""
     names, decoder, at = [], json.JSONDecoder(), 0
     while True:
         if inner.startswith('"', at):
@@ -293,7 +293,7 @@ def set_values(inner: str) -> list[str] | None:
 
 
 # Numeric labels -------------------------------------------------------------------------------------------------------
-# Labels of intervals as numbers, or in their order, so that a model can be trained on a release.
+# Labels of intervals as numbers, or as ordered categories, to train a model on a release.
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,7 +341,7 @@ class NumericLabels:
 
 
 def _span(text: str) -> tuple[float, float] | None:
-    """Where a label starts and ends; None if it is neither a number nor a range of numbers."""
+    """Return the bounds of a label; None if it is neither a number nor a range of numbers."""
     if kind_of(pa.array([text])) in (Kind.INTEGER, Kind.NUMBER):
         number = float(numbers_of(pa.array([text]))[0])  # `39歳` and `12,50` are numbers too
         return number, number
@@ -353,12 +353,12 @@ def _span(text: str) -> tuple[float, float] | None:
     return None if np.isnan(low) or np.isnan(high) else (low, high)
 
 
-# Starred values -------------------------------------------------------------------------------------------------------
-# Released columns in which some values are suppressed: where `*` stands, and the numbers beside it.
+# Suppressed values ----------------------------------------------------------------------------------------------------
+# Released columns with suppressed values: positions of `*`, and the numbers beside them.
 
 
 def is_star(column: Column) -> np.ndarray:
-    """Which dictionary entries are `*`; numbers and dates never are."""
+    """Mark the dictionary entries that are `*`; numbers and dates never are."""
     type_ = column.values.type
     if pa.types.is_primitive(type_):
         return np.zeros(len(column.values), dtype=bool)
@@ -367,7 +367,7 @@ def is_star(column: Column) -> np.ndarray:
 
 
 def all_stars(column: Column) -> bool:
-    """Whether nothing but `*` and missing values is left, and some `*`.
+    """Return whether nothing but `*` and missing values is left, and some `*`.
 
     >>> [all_stars(Column.of(values)) for values in (["*", None], ["*", "a"], [None])]
     [True, False, False]
@@ -383,7 +383,7 @@ def plain_numbers(column: Column) -> np.ndarray | None:
 
 
 def plain_kind(column: Column) -> Kind:
-    """What a column holds beside `*`."""
+    """Return the kind of the values of a column except `*`."""
     return _unstarred(column)[1]
 
 

@@ -1,4 +1,4 @@
-"""Codes and other text, hidden character by character."""
+"""Hierarchy of masks: codes and other text, masked character by character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Propose a hierarchy for a column that has none; a start for people, not a decision."""
+"""Propose a hierarchy for a column without one, as a starting point for a decision by people."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from oboro.notations.texts import is_text
 __all__ = ["Unit", "fitting", "propose"]
 
 
-# Fitting columns ------------------------------------------------------------------------------------------------------
-# Which ready hierarchy suits a column, by its name and its values.
+# Ready-made hierarchies that fit --------------------------------------------------------------------------------------
+# Select the ready-made hierarchy for a column by its name and its values.
 
 
 SAMPLE = 1000  # values that are looked at before all of them are
@@ -34,7 +34,7 @@ ERA = r"^\s*(明|大|昭|平|令|㍾|㍽|㍼|㍻|㋿|[MTSHRmtshr][0-9０-９])"
 
 
 def fitting(name: str, values: pa.Array, kind: Kind) -> tuple[str, str] | None:
-    """The form and which one of it, `("japan", "address")`; None where none suits all values.
+    """Return the form and the name of the hierarchy that fits, `("japan", "address")`; None if none fits all values.
 
     >>> fitting("住所", pa.array(["東京都千代田区丸の内1-1", "大阪府堺市北区"]), Kind.TEXT)
     ('japan', 'address')
@@ -88,7 +88,7 @@ def _diseases(name: str, values: pa.Array, texts: pa.Array) -> tuple[str, str] |
     )
 
 
-# Propose --------------------------------------------------------------------------------------------------------------
+# Proposed hierarchies -------------------------------------------------------------------------------------------------
 
 
 FEW = 8  # so many different values need no levels between the value and *
@@ -101,7 +101,7 @@ Unit = Literal["day", "month", "quarter", "year", "decade"]
 
 
 def propose(name: str, column: Column) -> HierarchySpec | None:
-    """A hierarchy that suits the column, or None where the value or `*` is best.
+    """Propose a hierarchy that fits the column, or None if its only levels should be the value and `*`.
 
     >>> propose("age", Column.of(list(range(17, 91)))).intervals
     [5, 10, 20]
@@ -145,7 +145,7 @@ def _units(numbers: np.ndarray, kind: Kind) -> list[Unit]:
 
 
 def _months(numbers: np.ndarray) -> bool:
-    """Whether every day is the first of a month: then months are the values themselves."""
+    """Return whether every day is the first of a month: then months are the values themselves."""
     days = numbers[~np.isnan(numbers)].astype(np.int64).astype("datetime64[D]")
     return bool((days == days.astype("datetime64[M]").astype("datetime64[D]")).all())
 

@@ -1,4 +1,4 @@
-"""Hierarchies over values in an order: neighbours together, or the least important ones hidden first."""
+"""Hierarchies of ranked values: neighbouring values grouped, or the least important values suppressed first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hierarchies that are ready to use: Japanese addresses, postcodes, age classes and eras, and the chapters of ICD-10."""
+"""Ready-made hierarchies: Japanese addresses, postcodes, age classes and eras, and the chapters of ICD-10."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ READY = {
 
 
 def ready_levels(form: str, which: str) -> Levels:
-    """What makes the levels of one of these hierarchies."""
+    """Return the function that builds the levels of a ready-made hierarchy."""
     module, function, _ = READY[form, which]
     levels: Levels = getattr(import_module(module), function)
     return levels
 
 
 def most_levels(form: str, which: str) -> int:
-    """How many levels between the value and `*` one of these hierarchies has at most, whatever the values."""
+    """Return the largest number of levels between the value and `*` of a ready-made hierarchy, for any values."""
     return READY[form, which][2]

@@ -1,4 +1,4 @@
-"""One column before and after: on which level of the hierarchy each released value stands, and how much of the domain it covers.
+"""Recoding of one column: hierarchy level of each released value, and the part of the original domain that it covers.
 
 - `*` covers everything.
 - A label of the column's hierarchy covers the leaves under it.
@@ -44,16 +44,15 @@ __all__ = ["LabelReach", "PossibleValues", "RecodedColumn", "implied_hierarchy",
 
 
 # Possible values ------------------------------------------------------------------------------------------------------
-# Which original values fit each released value, told by the label alone and never by which record came from which.
-#
-# That is the relation between people and records that any release leaves open, a non-homogeneous one too.
+# Original values that fit each released value, by its label alone and not by the origin of records. This is the
+# relation between people and records that any release leaves open, a non-homogeneous one too.
 #
 # - `*` may be anything, a missing value included.
-# - A text that is also an original value is that value and nothing else.
+# - A text that is also an original value is that value only.
 # - A label of the column's hierarchy is any leaf under it.
-# - `31–38`, `[10, 20[`, `<20`, `35+`, `{F, M}`, `130**` and what else `notation` understands is one of the values that
-#   it names.
-# - Everything else fits nobody: a label that is not understood must not pass for a secret that is kept.
+# - `31–38`, `[10, 20[`, `<20`, `35+`, `{F, M}`, `130**` and other labels that `labels` can parse are one of the values
+#   that they name.
+# - Any other label fits no value: a label that cannot be parsed must not count as protection.
 
 
 ONE_DATE = re.compile(r"^\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?)?)?$")
@@ -73,11 +72,11 @@ class PossibleValues:
 
     @property
     def width(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return int(self.ranks.max(initial=-1)) + 1
 
     def reaches(self, label: int) -> np.ndarray:
-        """Which ranks one entry reaches, as a mask."""
+        """Return a mask of the ranks that one entry reaches."""
         ranks = np.arange(self.width)
         found = (ranks >= self.low[label]) & (ranks <= self.high[label])
         if self.row[label] >= 0:
@@ -116,7 +115,7 @@ def _some(ranks: np.ndarray, words: int) -> np.ndarray | None:
 
 
 def possible_values(original: Column, released: Column, hierarchy: Hierarchy | None = None) -> PossibleValues:
-    """What the released values of one column may stand for among its original ones. O(both dictionaries · log)."""
+    """Find the original values that each released value of a column may stand for. O(both dictionaries · log)."""
     order = _Order(original)
     tree = _leaves(original, hierarchy, order.rank) if hierarchy is not None else {}
     stars = is_star(released)
@@ -161,7 +160,7 @@ class _Order:
         return texts, np.array([self.by_text[text] for text in texts], dtype=np.int64)
 
     def between(self, text: str | None) -> tuple[int, int] | np.ndarray:
-        """What a range, a set or a mask reaches; nobody, if it is none of them."""
+        """Return the ranks that a range, a set or a mask reaches; none for any other label."""
         nobody = (1, 0)
         if text is None:
             return nobody
@@ -234,10 +233,9 @@ def _leaves(original: Column, hierarchy: Hierarchy, rank: np.ndarray) -> dict[st
     return out
 
 
-# Label reach ----------------------------------------------------------------------------------------------------------
-# Which original values labels name by themselves: `31–38`, `1950-03-30 to 1976-01-22`, `130**`.
-#
-# So columns are understood that no hierarchy explains, because every group has ranges of its own.
+# Values named by labels -----------------------------------------------------------------------------------------------
+# Original values that labels name by themselves: `31–38`, `1950-03-30 to 1976-01-22`, `130**`. This explains columns
+# that no hierarchy explains, because every class has its own ranges.
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +247,7 @@ class LabelReach:
 
     @staticmethod
     def of(original: Column, released: Column, asked: np.ndarray) -> LabelReach | None:
-        """What the labels that are `asked` for name; None where there are none, too many, or one names nothing. O(labels · log)."""
+        """Return the values that `asked` labels name; None if there are none, too many, or one names nothing. O(labels · log)."""
         labels = np.flatnonzero(asked)
         if not 0 < labels.size <= MOST_LABELS:
             return None
@@ -299,7 +297,7 @@ class LabelReach:
 
 @dataclass(frozen=True, eq=False)
 class RecodedColumn:
-    """One column before and after. Everything here is per dictionary entry of the released column, never per row."""
+    """One column of the original and the release. Everything here is per dictionary entry of the released column, never per row."""
 
     original: Column
     released: Column
@@ -316,7 +314,7 @@ class RecodedColumn:
 
     @cached_property
     def behind(self) -> Tally | None:
-        """The original codes behind each released code, and how often; None where rows are not paired. O(rows)."""
+        """Original codes behind each released code, with frequencies; None where rows are not paired. O(rows)."""
         if self.rows is None:
             return None
         came_from, width = self._came_from(self.rows), len(self.original.values)
@@ -350,7 +348,7 @@ class RecodedColumn:
 
     @cached_property
     def stars(self) -> np.ndarray:
-        """Which entries are `*`."""
+        """Mask of the entries that are `*`."""
         return is_star(self.released)
 
     @cached_property
@@ -384,7 +382,7 @@ class RecodedColumn:
 
     @cached_property
     def lost(self) -> np.ndarray:
-        """Which entries say nothing any more: `*`, and labels that stand for every value there was."""
+        """Mask of the entries without information: `*`, and labels that stand for every original value."""
         level, label = self.place
         out = self.stars.copy()
         there = ~self.original.values.is_null().to_numpy(zero_copy_only=False)
@@ -398,24 +396,24 @@ class RecodedColumn:
 
     @cached_property
     def reach(self) -> LabelReach | None:
-        """What those labels name that the hierarchy does not have; None where one names nothing, or numbers became numbers."""
+        """Values named by labels that the hierarchy lacks; None if one names nothing, or numbers became numbers."""
         asked = ~self.known & (self.released.counts > 0)
         return LabelReach.of(self.original, self.released, asked) if asked.any() and self.numbers is None else None
 
     @property
     def spreads(self) -> bool:
-        """Whether it is known of every label which original values it stands for, so that rows can be spread over these."""
+        """True if it is known of every label which original values it stands for, so that rows can be spread over these."""
         return (self.hierarchy is not None and bool(self.known.all())) or self.reach is not None
 
     @property
     def lost_share(self) -> float:
-        """The part of the released values that say nothing any more."""
+        """Return the part of the released values without information."""
         counts = self.released.counts
         return float(counts[self.lost].sum() / max(1, counts.sum()))
 
     @cached_property
     def known(self) -> np.ndarray:
-        """Which entries are explained by the hierarchy (or are values of the original column)."""
+        """Mask of the entries that the hierarchy explains (or that are values of the original column)."""
         return self.place[0] >= 0
 
     @property
@@ -438,7 +436,7 @@ class RecodedColumn:
 
     @cached_property
     def weight(self) -> np.ndarray:
-        """How many original records hold a value that each entry may stand for; NaN not known."""
+        """Number of original records with a value that each entry may stand for; NaN if not known."""
         counts = self.original.counts
         under = [np.bincount(level.table, weights=counts, minlength=len(level.labels)) for level in self.levels]
         out = np.where(self.known, self._from_levels(under, float(counts.sum())), np.nan)
@@ -459,7 +457,7 @@ class RecodedColumn:
         return out
 
     def leaves(self) -> np.ndarray:
-        """The released rows that still say something, spread evenly over the original values that they may stand for; the
+        """Return the released rows with information, spread evenly over the original values that they may stand for; the
         column must be one that `spreads`."""
         level, label = self.place
         counts = self.released.counts
@@ -474,7 +472,7 @@ class RecodedColumn:
 
 
 def _recoded(became: np.ndarray, counts: np.ndarray, width: int) -> Tally:
-    """What stands behind each released code where every original code became one and the same everywhere. O(dictionary)."""
+    """Return the original codes behind each released code, under global recoding. O(dictionary)."""
     codes = np.flatnonzero(counts)
     codes = codes[np.argsort(became[codes], kind="stable")]
     starts = np.append(0, np.cumsum(np.bincount(became[codes], minlength=width)))
@@ -503,7 +501,7 @@ def positions(asked: pa.Array, among: pa.Array) -> np.ndarray:
 
 
 def _named(reach: LabelReach, original: Column) -> np.ndarray:
-    """How much of the domain each label names."""
+    """Return the part of the domain that each label names."""
     numbers = plain_numbers(original) if original.kind.numeric else None
     if numbers is None:
         entries = reach.under(np.ones(len(original.values)))
@@ -513,7 +511,7 @@ def _named(reach: LabelReach, original: Column) -> np.ndarray:
 
 
 def _spread(behind: Tally, original: Column) -> np.ndarray:
-    """How much of the domain lies behind each entry: the range of numbers, or the number of different categories."""
+    """Return the part of the domain behind each entry: the range of numbers, or the number of different categories."""
     starts = behind.starts[:-1]
     numbers = plain_numbers(original)
     if numbers is None:
@@ -526,12 +524,11 @@ def _spread(behind: Tally, original: Column) -> np.ndarray:
 
 
 # Implied hierarchy ----------------------------------------------------------------------------------------------------
-# The hierarchy of a column, rebuilt from its released labels: for releases of other tools, whose hierarchies nobody
-# has.
+# The hierarchy of a column, rebuilt from its released labels, for releases of other tools whose hierarchies are not
+# available.
 #
-# A label says by itself which values it stands for (`[20, 30[`, `130**`), or, where it is known which record came from
-# which, the values that became it do. A column that was not recoded alike everywhere (`20-35` here, `25-40` there)
-# shows no hierarchy.
+# A label stands for the values that it names (`[20, 30[`, `130**`), or, where the origin of records is known, for the
+# original values that became it. A column with local recoding (`20-35` here, `25-40` there) implies no hierarchy.
 
 
 MOST_LABELS = 10_000  # of a column with more there is no reading what each one stands for

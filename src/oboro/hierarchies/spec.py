@@ -1,4 +1,4 @@
-"""What a recipe says after `hierarchy:`."""
+"""Hierarchy specification: the part of a recipe after `hierarchy:`."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ class HierarchySpec(Parameters):
 
     @property
     def of_the_table(self) -> bool:
-        """Whether levels depend on the values that a column holds: on their order, their frequency or the longest of them.
+        """True if levels depend on the values that a column holds: on their order, their frequency or the longest of them.
 
         And on whether one of them has a time of day: the day of a date is its value, that of a moment a level.
         """
@@ -324,12 +324,12 @@ def _refuse(what: Message) -> None:
     raise ValueError(Message("error_table.write_one_form", what=what, forms=[f"{{{form}}}" for form in FORMS.values()]))
 
 
-# Alone ----------------------------------------------------------------------------------------------------------------
-# Labels that a value has by itself, whatever stands beside it: the values of a stream come one after the other.
+# Labels of single values ----------------------------------------------------------------------------------------------
+# Labels that do not depend on the other values of the column, for streams, whose values come one after the other.
 #
-# Whether `12` lies in `10–19` or in `[10, 20)` is decided on a whole column, by whether others have a fraction; so is
-# whether `1.234` is a thousand, and how wide a mask is. Only values of one form have the same labels together as each
-# alone.
+# Whether `12` is in `10–19` or in `[10, 20)` depends on the whole column: on whether other values have a fraction. So
+# does whether `1.234` is a thousand, and the width of a mask. Only values of one form have the same labels together as
+# each alone.
 
 
 EXACT = 1 << 53  # whole numbers below it are the same as floats
@@ -364,7 +364,7 @@ def form_alone(spec: HierarchySpec, listed: Collection[str | None] | None, value
 
 
 def _number_or_day(value: Any) -> str:
-    """Whether a value is a whole number, one with a fraction, or a day in a notation that can be read in one way."""
+    """Return whether a value is a whole number, one with a fraction, or a day in a notation that can be read in one way."""
     if type(value) is int:
         return "whole" if abs(value) < EXACT else ""
     if isinstance(value, float):
@@ -375,7 +375,7 @@ def _number_or_day(value: Any) -> str:
 
 
 def _ready_form(kind: str, text: str | None) -> str:
-    """Whether a value has levels that nothing beside it can change: no other value is a label of its, nor it of another."""
+    """Return whether a value has levels that nothing beside it can change: no other value is a label of its, nor it of another."""
     if text is None:
         return ""
     if kind in READY:

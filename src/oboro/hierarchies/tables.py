@@ -1,4 +1,4 @@
-"""Hierarchies that list their values: ARX files, rows, trees. Everything is checked before anything is used."""
+"""Tables of hierarchies, which list all values: ARX files, rows, trees. Everything is checked before anything is used."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def as_text(value: object) -> str:
         raise HierarchyError(Message("error_table.label_kind", kind=type(value).__name__)) from None
 
 
-# Reading ------------------------------------------------------------------------------------------------------------
+# Read hierarchy files, rows and trees ---------------------------------------------------------------------------------
 
 
 def _read_bytes(name: str, path: Path, source: Words) -> bytes:
@@ -200,7 +200,7 @@ def _load_yaml(name: str, path: Path, source: Words) -> Any:
 
 
 def _plain(name: str, source: Words, node: Any) -> Any:
-    """What a node of YAML holds."""
+    """Return the plain content of a YAML node."""
     if node.id == "sequence":
         return [_plain(name, source, item) for item in node.value]
     if node.id == "scalar":
@@ -235,7 +235,7 @@ def _walk(name: str, source: Words, node: Any, parents: tuple[str, ...]) -> Iter
         yield (as_text(node), *parents)
 
 
-# Checking -----------------------------------------------------------------------------------------------------------
+# Check and build hierarchies ------------------------------------------------------------------------------------------
 
 
 def _whole(name: str, paths: Paths) -> Hierarchy:

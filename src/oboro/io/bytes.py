@@ -1,4 +1,4 @@
-"""Bytes in: a file or standard input, unpacked and in UTF-8, whatever it was packed with and written in.
+"""Bytes of a file or standard input: decompressed and converted to UTF-8 from any compression and encoding.
 
 Everything ends in `ByteStream.readinto`, so that the reader above fills its own buffers and knows nothing of files.
 """
@@ -71,7 +71,7 @@ UNREADABLE = {
 
 @contextmanager
 def readable(path: str | Path) -> Iterator[None]:
-    """Turn what the system says about an unreadable file into one clear message."""
+    """Turn an error of the system about an unreadable file into one clear message."""
     try:
         yield
     except FileError:
@@ -88,7 +88,7 @@ def readable(path: str | Path) -> Iterator[None]:
 
 
 def _damaged() -> tuple[type[Exception], ...]:
-    """What the unpackers raise of bytes that are not theirs. None of them is here unless something was unpacked."""
+    """Return the errors that decompressors raise for invalid bytes, of loaded modules only."""
     names = (("lzma", "LZMAError"), ("zipfile", "BadZipFile"), ("zlib", "error"))
     return tuple(getattr(sys.modules[module], name) for module, name in names if module in sys.modules)
 
@@ -101,7 +101,7 @@ def _reason(problem: BaseException) -> Words:
 
 @dataclass(frozen=True)
 class FileState:
-    """What tells one state of a file from another."""
+    """State of a file, to notice changes."""
 
     device: int
     inode: int
@@ -117,7 +117,7 @@ class FileState:
 
 
 def can_be_read_twice(path: str | Path) -> bool:
-    """Whether a file can be read twice (standard input and pipes cannot)."""
+    """Return whether a file can be read twice (standard input and pipes cannot)."""
     with readable(path):
         return str(path) != "-" and Path(path).is_file()
 
@@ -171,11 +171,11 @@ class ByteStream:
 
     @property
     def plain(self) -> int | None:
-        """How many bytes of text there are, where that is known beforehand: the file is not packed and not recoded."""
+        """Number of bytes of text, if known beforehand: the file is neither compressed nor recoded."""
         return self.total if self._source is self.file and self._decoder is None else None
 
     def done(self) -> int:
-        """How many bytes of the file were read, for a progress bar."""
+        """Return the number of bytes of the file read so far, for a progress bar."""
         try:
             return self.file.tell()
         except OSError:
@@ -204,7 +204,7 @@ def head_of(path: str | Path, size: int = 8) -> bytes:
 
 
 def compression_of(head: bytes) -> str | None:
-    """What a file is packed with, by its first bytes.
+    """Detect the compression of a file by its first bytes.
 
     >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"age,sex")
     ('gzip', None)
@@ -283,7 +283,7 @@ def text_encoding(name: str) -> str | None:
 
 
 def encoding_of(path: str, start: bytes) -> str:
-    """Which encoding a file has, guessed from its first bytes: a byte order mark, UTF-8, or a Japanese encoding.
+    """Guess the encoding of a file from its first bytes: a byte order mark, UTF-8, or a Japanese encoding.
 
     Chinese and Korean text often reads as EUC-JP too: where it may be that, nothing is guessed.
 
@@ -319,7 +319,7 @@ def _first_odd_line(start: bytes) -> int:
 
 
 def _rather(text: str) -> str | None:
-    """Which other encoding it may be that was read as EUC-JP, by the first bytes of its characters.
+    """Return the other encoding that text read as EUC-JP may have, by the first bytes of its characters.
 
     Japanese text has kana, or kanji from the first of the standard's two lists, both halves of it. Korean syllables stand where
     its first half does; a fifth of Chinese text stands where the second list does, which Japanese text hardly uses.
@@ -341,7 +341,7 @@ def _decodes(start: bytes, encoding: str, whole: bool) -> str | None:
 
 
 def _many_together(start: bytes) -> bool:
-    """Whether most bytes beyond ASCII stand next to another one, as in Japanese; the accents of latin-1 stand alone.
+    """Return whether most bytes beyond ASCII stand next to another one, as in Japanese; the accents of latin-1 stand alone.
 
     A single pair may be two accents as well as one kanji: then nobody can tell.
     """
@@ -350,8 +350,8 @@ def _many_together(start: bytes) -> bool:
     return together and sum(map(len, set(runs))) > 2
 
 
-# Converted bytes ------------------------------------------------------------------------------------------------------
-# Bytes of a file that are not UTF-8 text as they stand: packed, in another encoding, or both.
+# Compression and encodings --------------------------------------------------------------------------------------------
+# Bytes of a file that are not yet UTF-8 text: compressed, in another encoding, or both.
 #
 # One encoding is added to those that Python knows, once this module is imported: `utf-16-be-sig`, UTF-16 with the high
 # byte first and a byte order mark. Python's own `utf-16` writes the low byte first.
@@ -434,7 +434,7 @@ class EncodedFile:
 
 
 def unpacked(name: str, start: bytes, file: BinaryIO, packed: str) -> Any:
-    """What gives the bytes that were packed. Of an archive the one file in it."""
+    """Return a stream of the decompressed bytes. Of an archive the one file in it."""
     if packed == "xz":
         import lzma
 
@@ -471,7 +471,7 @@ class _Joined(io.RawIOBase):
 
 @contextmanager
 def packed(file: Any, compression: str | None) -> Iterator[Any]:
-    """What packs bytes on their way into a file, which stays open: it is still to be synced and named."""
+    """Return a file that compresses bytes into another file, which stays open: it is still to be synced and named."""
     if compression is None:
         yield file
     elif compression == "xz":

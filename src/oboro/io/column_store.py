@@ -1,4 +1,4 @@
-"""The columns that no step touches are left in the file, and read again, block by block, when the release is written.
+"""Store of pass-through columns: they stay in the input file, and are read again, block by block, when the release is written.
 
 Memory: a few blocks, whatever the size of the table. That the file is still the one that was read first is checked before and
 after, and its records are counted.
@@ -38,9 +38,9 @@ __all__ = [
 ]
 
 
-# Held limit -----------------------------------------------------------------------------------------------------------
-# Which columns of a table are held, and how much of it may be held although no step needs it: codes are moved and
-# written sooner than text is read again.
+# Loaded columns -------------------------------------------------------------------------------------------------------
+# Selection of the columns that are loaded, and a limit on columns that are loaded although no step needs them: codes
+# are moved and written faster than text is read again.
 
 
 HELD_TOO = 1 << 28  # bytes
@@ -51,7 +51,7 @@ class HeldTooMuch(Exception):
 
 
 class HeldColumns(NamedTuple):
-    """The columns of a file, and those that are to be held; the others stay in the file."""
+    """The columns of a file, and those to load; the others stay in the file."""
 
     names: Sequence[str]
     held: Sequence[str]
@@ -61,7 +61,7 @@ class HeldColumns(NamedTuple):
     """Held columns that may take HELD_TOO bytes together; else HeldTooMuch is raised."""
 
 
-# Untouched columns ----------------------------------------------------------------------------------------------------
+# Pass-through columns -------------------------------------------------------------------------------------------------
 
 
 FIRST = 1000  # rows of a large table that are looked at to see what a column holds
@@ -105,7 +105,7 @@ class UntouchedColumns:
 
     @property
     def small(self) -> bool:
-        """Whether all of it is held more easily than it is copied block by block in another order."""
+        """True if all of it is held more easily than it is copied block by block in another order."""
         return isinstance(self.file_state, FileState) and self.file_state.size <= SMALL
 
     def check(self, rows: int | None = None) -> None:
@@ -121,7 +121,7 @@ def file_changed(path: str) -> FileError:
 
 @dataclass(frozen=True)
 class BlockEnd:
-    """Where a block of records ends in the text of a file, and how many records it has."""
+    """End of a block of records in the text of a file, and its number of records."""
 
     end: int
     records: int
@@ -173,7 +173,7 @@ class UntouchedCsvColumns(UntouchedColumns):
 
 
 def merged_blocks(data: Dataset, untouched: UntouchedColumns, done: RowProgress | None = None) -> Iterator[Dataset]:
-    """The table block by block, with the columns that stayed in the file. Rows must stand in the order of the file.
+    """The table block by block, with the columns that stayed in the file. Rows must be in the order of the file.
 
     Held columns keep their dictionaries, unused values included: a block is for writing only.
     """
@@ -191,13 +191,13 @@ def merged_blocks(data: Dataset, untouched: UntouchedColumns, done: RowProgress 
 
 
 def in_file_order(data: Dataset, names: Sequence[str]) -> bool:
-    """Whether columns and rows stand in the order of the file, so that text can be copied from the one to the other."""
+    """Return whether columns and rows are in the order of the file, so that text can be copied from the one to the other."""
     rows = data.origin is None or bool((data.origin[1:] > data.origin[:-1]).all())
     return rows and [name for name in names if name in data] == list(data)
 
 
 def file_rows(data: Dataset, first: int, last: int) -> tuple[int, int, np.ndarray | None]:
-    """Which rows of the table came from the rows `first` … `last` of the file: from, to, and which of them (None: all)."""
+    """Return which rows of the table came from the rows `first` … `last` of the file: from, to, and which of them (None: all)."""
     if data.origin is None:
         return first, last, None
     begin, stop = (int(place) for place in np.searchsorted(data.origin, [first, last]))

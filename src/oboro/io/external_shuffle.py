@@ -1,4 +1,4 @@
-"""Columns that stayed in a file, in a new order, for files of any size: rows go to buckets, and bucket after bucket comes out."""
+"""External shuffle of the rows of a file of any size: rows are dealt to buckets, and written bucket by bucket."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from oboro.text.language import RowProgress
 __all__ = ["DealtRuns", "ShuffledLines", "private_folder", "shuffled_blocks"]
 
 
-# Dealt runs -----------------------------------------------------------------------------------------------------------
-# What was dealt to buckets, run after run: in memory while it is little, else in a file that nobody else can read.
+# Runs of dealt rows ---------------------------------------------------------------------------------------------------
+# Runs are kept in memory while they are small, else in a file that only this process can read.
 
 
 HELD = 1 << 29  # bytes that are held in memory; what comes after them goes to the file
 
 
 def private_folder(output: str | Path | Place) -> str | None:
-    """Where a file waits that is part of an output: beside it, where there must be room for it; None: where the system says."""
+    """Return the folder for temporary files of an output: beside it, where there must be room; None: chosen by the system."""
     place = as_place(output)
     if not place.is_local:
         return None
@@ -208,12 +208,11 @@ def _placed(moved: Dataset, dealt: DealtBatches, shuffle: RowShuffle, begin: int
     return Dataset(columns, rows.stop - rows.start)
 
 
-# Shuffled lines -------------------------------------------------------------------------------------------------------
-# CSV to CSV in a new order, for files of any size: lines go to buckets while they are made, then bucket after bucket is
-# written.
+# Shuffled lines of CSV ------------------------------------------------------------------------------------------------
+# CSV to CSV in a new order: lines go to buckets while they are made, then the buckets are written one by one.
 #
-# What waits is what will be released, text that is already anonymized; only its order is still that of the input. It
-# waits in memory, or in a file that has no name.
+# The waiting text is that of the release, already anonymized; only its order is still that of the input. It waits in
+# memory, or in a file without a name.
 
 
 GROUP_BYTES = 1 << 22  # bytes of text that are put in their places together, at least

@@ -1,4 +1,5 @@
-"""Tables that other libraries hold and have not read yet: Arrow datasets and readers, lazy frames, relations, streams, bytes.
+"""Open a table by its place, or an unread object of another library:
+Arrow datasets and readers, lazy frames, relations, streams, bytes.
 
 Each is asked for the columns that are needed, and read once; a dataset of files can be read again and stays where it is.
 """
@@ -32,7 +33,7 @@ __all__ = ["OpenedPlace", "TextFiles", "open_place", "opened_object", "stacked"]
 
 
 # Text files -----------------------------------------------------------------------------------------------------------
-# Files of text, one or many, here or in a store, as one table: each is read as a file of its own.
+# Files of text, one or many, local or in a store, as one table.
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class UntouchedTexts(UntouchedColumns):
 
     @property
     def small(self) -> bool:
-        """Whether all of it is held easily."""
+        """True if all of it is held easily."""
         return all(part.small for part in self.parts) and self.rows <= 1 << 20
 
     def check(self, rows: int | None = None) -> None:
@@ -175,8 +176,8 @@ def _stacked(columns: Sequence[Column], rows: int) -> Column:
     return Column(joined.dictionary, np.concatenate(parts), finer)
 
 
-# Place in -------------------------------------------------------------------------------------------------------------
-# One way in: a place or an object that gives a table is opened once, says its columns, and is read.
+# Opened places --------------------------------------------------------------------------------------------------------
+# A place or an object that gives a table is opened once, states its columns, and is read.
 
 
 READING: dict[str, Any] = {
@@ -271,7 +272,7 @@ def _key(value: str | None, type_: Any) -> Any:
     return value if value is None or str(type_) != "int64" else int(value)
 
 
-# Given objects --------------------------------------------------------------------------------------------------------
+# Objects of other libraries -------------------------------------------------------------------------------------------
 
 
 BYTES = "bytes"  # what messages call a table that came as bytes
@@ -403,7 +404,7 @@ class DuckRelation(BatchTable):
 
 
 class GivenBytes:
-    """A file that somebody holds in memory."""
+    """A file given as bytes in memory."""
 
     def __init__(self, content: bytes, options: Mapping[str, Any]) -> None:
         self.format, self.options = format_of_bytes(content[:64]), options

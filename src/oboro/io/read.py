@@ -1,4 +1,4 @@
-"""Files in and out: one `read`, whatever the format."""
+"""Read a table in any format, and write its release in the same way."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Source:
         return self.fill(self.data)
 
     def fill(self, data: Dataset) -> Dataset:
-        """What became of the table, with the columns that stayed in the file."""
+        """Return the transformed table with the pass-through columns."""
         if self.untouched is None or not unread_columns(data):
             return data
         from oboro.io.column_store import with_untouched
@@ -258,7 +258,7 @@ def read_as(format_: FileFormat, path: str | Path, request: ReadRequest) -> Sour
 
 
 def read_data(path: str | Path) -> Dataset:
-    """The table that a recipe names, in a file or at another place, without how it was written; a pipe or a device is refused."""
+    """Read the table of a recipe, in a file or at another place, without how it was written; a pipe or a device is refused."""
     if is_plain_file(path):
         with readable(path):
             require_file(path)

@@ -1,4 +1,4 @@
-"""Lines of text to buckets, and from buckets to their places."""
+"""Kernels of the shuffle: deal lines of text to buckets, and place the lines of buckets in their new order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ U = np.uint64
 
 @kernel()
 def size_by_bucket(lengths: np.ndarray, bucket: np.ndarray, lines: np.ndarray, sizes: np.ndarray) -> None:
-    """How many lines and how many bytes go to each bucket. O(lines)."""
+    """Count the lines and the bytes of each bucket. O(lines)."""
     for i in range(lengths.size):
         lines[bucket[i]] += 1
         sizes[bucket[i]] += lengths[i]

@@ -1,4 +1,4 @@
-"""Tables out: the name's ending chooses the format, and all of the file appears at once or nothing does."""
+"""Write tables to any place: the ending of a name selects the format, and a file appears as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def check_output(
 
 
 def refuse_forgotten(path: Output) -> None:
-    """Raise where a command would write to what nobody can read once it has ended."""
+    """Raise if a command would write to an object that does not outlive it."""
     place = as_place(path)
     if place.scheme == "memory":
         raise UsageError(Message("error_places.forgotten", place=place.shown))
 
 
 def formula_guard(path: Output) -> FormulaGuard:
-    """What keeps a spreadsheet from running cells, where that is asked for. A sheet of Excel needs none: its text is text."""
+    """Return the guard that keeps a spreadsheet from running cells, if requested. A sheet of Excel needs none: its text is text."""
     if not named_output(path).format.formulas:
         raise UsageError(Message("error_io.excel_safe_not_csv", path=str(path)))
     from oboro.io.formats.csv.formulas import FormulaGuard
@@ -217,20 +217,20 @@ def _unencoded(table: pa.Table) -> Dataset:
 
 
 def dialect_for(path: Output, dialect: Dialect | None) -> Dialect:
-    """How a CSV file of this name is written, when the input was written in `dialect`."""
+    """Return the dialect of a CSV output of this name for an input in `dialect`."""
     dialect = dialect or Dialect()
     return replace(dialect, delimiter="\t") if ".tsv" in Path(as_place(path).ending).suffixes else dialect
 
 
 def dialect_asked(path: Output, dialect: Dialect | None, encoding: str) -> Dialect:
-    """How the output is written: as the input, but in `encoding`."""
+    """Return the dialect of the output: that of the input, but in `encoding`."""
     if not has_dialect(path):
         raise UsageError(Message("error_io.encoding_not_csv", path=str(path)))
     return replace(dialect or Dialect(), encoding=encoding_named(encoding))
 
 
 def is_one_file(path: Output) -> bool:
-    """Whether it is a file or an object, neither a folder nor a table of a database."""
+    """Return whether it is a file or an object, neither a folder nor a table of a database."""
     return as_place(path).kind == "file"
 
 
@@ -313,8 +313,8 @@ def named_output(path: Output) -> NamedOutput:
     return NamedOutput(format_, ending, packing)
 
 
-# Place out ------------------------------------------------------------------------------------------------------------
-# One way out: a folder, an object of a store, or a new table of a database; never the place that was read.
+# Outputs other than one file ------------------------------------------------------------------------------------------
+# A folder, an object of a store, or a new table of a database; never the place that was read.
 
 
 PARTS = ("part-", "_", ".")  # how the names of files in a folder begin that is a table of ours

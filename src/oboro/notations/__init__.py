@@ -1,1 +1,1 @@
-"""How values are written: what a recipe's value means in a column, and values that differ only in how they are written."""
+"""Notations of values: numbers, dates and amounts, their parsing and formatting."""

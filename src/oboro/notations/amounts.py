@@ -1,5 +1,5 @@
-"""Numbers with a sign of money or per cent, or commas between thousands: `$1,234.50`, `-£12`, `64%`, `1.234,50 €`,
-`1,234,567`.
+"""Amounts: numbers with a currency or per cent sign, a decimal comma, or separators of thousands: `$1,234.50`, `-£12`,
+`64%`, `1.234,50 €`, `1,234,567`.
 
 A column is read so only if every value has the same sign: `5` beside `$7` may be dollars or not. Dollars and pounds
 have a comma between thousands and a point before decimals. Euros have either, by the country: all values of a column
@@ -28,10 +28,10 @@ __all__ = [
 
 
 # Decimal commas -------------------------------------------------------------------------------------------------------
-# Numbers with a decimal comma, as most of Europe writes them: `1234,56`, `1.234,56`.
+# Numbers with a decimal comma, as in most of Europe: `1234,56`, `1.234,56`.
 #
-# `1,234` alone may be a thousand or a little more than one. So a column is read in this way only if every value can be,
-# and at least one of them cannot be meant otherwise.
+# `1,234` alone may be a thousand or slightly more than one. So a column is read in this way only if every value can be,
+# and at least one of them has no other reading.
 
 
 HEAD = 100  # so many values settle nearly every column of words
@@ -41,7 +41,7 @@ CERTAIN = r"(,([0-9]{1,2}|[0-9]{4,})$)|(^[-+]?0,)|(\.[0-9]{3},)|([0-9]{4},)"
 
 
 def has_decimal_commas(texts: pa.Array) -> bool:
-    """Whether a column of texts holds numbers with decimal commas, and can mean nothing else.
+    """Return whether a column of texts holds numbers with decimal commas, and can mean nothing else.
 
     >>> has_decimal_commas(pa.array(["1.234,56", "12", None])), has_decimal_commas(pa.array(["1,234", "5,678"]))
     (True, False)
@@ -86,7 +86,7 @@ def with_decimal_commas(numbers: pa.Array, column: pa.Array | None = None) -> pa
     return pc.replace_substring_regex(pc.replace_substring(texts, ".", ","), r"(,[0-9]{3})$", r"\10")
 
 
-# Marked numbers -------------------------------------------------------------------------------------------------------
+# Currency signs, per cent and thousands -------------------------------------------------------------------------------
 
 
 MARKS = "[$£€%,]"
@@ -130,7 +130,7 @@ def read_marked(texts: pa.Array) -> pa.Array | None:
 
 
 def is_unclear_amount(texts: pa.Array) -> bool:
-    """Whether a column is text only because its marks may stand between thousands or before decimals: `1,234`, `€5.678`.
+    """Return whether a column is text only because its marks may stand between thousands or before decimals: `1,234`, `€5.678`.
 
     >>> is_unclear_amount(pa.array(["1,234", "56"])), is_unclear_amount(pa.array(["€1.234", "€5,50"]))
     (True, False)
@@ -171,7 +171,7 @@ def _in_thousands(digits: str) -> str:
 
 
 def _decimal_mark(texts: pa.Array) -> str | None:
-    """What stands before decimals in a column of amounts; None where they are none, or may be read in two ways."""
+    """Return the decimal mark of a column of amounts; None if it has no amounts, or two readings."""
     field = _alike(texts)
     if field is None:
         return None
@@ -190,14 +190,14 @@ def _decimal_mark(texts: pa.Array) -> str | None:
 
 
 def _told(numbers: pa.Array, open_: str) -> bool:
-    """Whether no number is open, or another one shows what its mark means."""
+    """Return whether no number is open, or another one shows what its mark means."""
     unsure = _matching(numbers, open_)
     shown = pc.and_not(_matching(numbers, SEPARATED), unsure)
     return not unsure.true_count or bool(shown.true_count)
 
 
 def _shows_thousands(numbers: pa.Array) -> bool:
-    """Whether numbers up to 999 have no comma and many above have one, before three digits each."""
+    """Return whether numbers up to 999 have no comma and many above have one, before three digits each."""
     plain = _matching(numbers, "^[0-9]{1,3}$")
     return (
         bool(plain.true_count)

@@ -1,9 +1,9 @@
-"""Text that a spreadsheet would run as a formula, and how it is written so that it is not.
+"""Formulas of spreadsheets: text that a spreadsheet would run as a formula, and its guarded form.
 
 Excel and others run what begins with `=`, `+`, `-` or `@` (in full width too, and after a tab or a line break),
-whoever wrote it. An apostrophe before it makes it text. Plain numbers such as `-5`, and ranges of numbers such as
+from any author. An apostrophe before it makes it text. Plain numbers such as `-5`, and ranges of numbers such as
 `-10–-5`, stay as they are. Text that begins with apostrophes before such a character gets one more, so that no two
-values become one: whoever counts equal or different values finds the same as before.
+values become one: counts of equal and different values do not change.
 
 A spreadsheet splits a file by the separator of its own country, whatever the file was written with: of `x,a;=1+1` a
 German Excel makes two cells, and quotes do not help, since for it none begins a cell. So what follows a separator or

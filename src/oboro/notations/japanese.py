@@ -1,4 +1,4 @@
-"""Numbers and dates as Japanese offices write them: `39歳`, `３９`, `350万円`, `1,200千円`, `昭和34年6月7日`, `令和元年`.
+"""Japanese notations of numbers and dates: `39歳`, `３９`, `350万円`, `1,200千円`, `昭和34年6月7日`, `令和元年`.
 
 A column is read as numbers or dates only if every value can be, and all of them together mean one thing. Where that
 is not so, it is text: `350` beside `350万円` may be yen or ten thousands of yen, and a wrong guess would be silent.
@@ -42,10 +42,10 @@ __all__ = [
 
 
 # Eras -----------------------------------------------------------------------------------------------------------------
-# The modern eras of Japan (明治 to 令和): which day lies in which, and the year of the era.
+# The modern eras of Japan (明治 to 令和): the era of each day, and the year within the era.
 #
 # Days are counted since 1970 in the Gregorian calendar, which Japan has used since 1873; the days of 明治 before that are
-# counted in it too, as most programs do. 明治 and 大正 ended on the day on which the next era began: 大正15年12月25日 and
+# counted in it too, as in most programs. 明治 and 大正 ended on the day on which the next era began: 大正15年12月25日 and
 # 昭和元年12月25日 are one day. 昭和 and 平成 ended on the day before.
 
 
@@ -140,11 +140,14 @@ def joined_labels(unit: str, first: int, last: int) -> str:
     return begin if begin == end else f"{begin}・{end}"
 
 
-# Written dates --------------------------------------------------------------------------------------------------------
-# Dates as Japanese offices write them, as stretches of days.
+# Dates ----------------------------------------------------------------------------------------------------------------
+# Dates in Japanese notation, as ranges of days.
 #
-# `昭和34年6月7日`, `昭34.6.7`, `S34.6.7`, `S34/6/7`, `令和元年`, `平成3年5月`, `1940年1月1日`, and ISO dates beside them.
-# A month or a year is all of its days, as far as its era goes: `昭和64年` is a week.
+# `昭和34年6月7日`, `昭34.6.7`, `S34.6.7`, `S34/6/7`, `令和元年`, `平成3年5月`, `1940年1月1日`, and ISO dates among them.
+# A month or a year is all of its days within its era: `昭和64年` is a week.
+#
+# At least three parts are required, since S34.6 is a code of ICD-10; and no hyphen after a letter, since R1-2-3 is a
+# house number.
 
 
 DAY, MONTH, YEAR = 0, 1, 2
@@ -178,7 +181,7 @@ class WrittenDates:
 
 
 def looks_like_dates(texts: pa.Array) -> pa.Array:
-    """Which plain texts have the form of a date, possible or not."""
+    """Return which plain texts have the form of a date, possible or not."""
     return pc.or_(pc.match_substring_regex(texts, _SPELT), pc.match_substring_regex(texts, _MARKED))
 
 
@@ -238,7 +241,7 @@ def _first_days(months: np.ndarray) -> np.ndarray:
 
 
 def why_no_date(plain: str, text: str) -> Message | None:
-    """Why a text that has the form of a date is none; None where it is one, or does not look like one.
+    """Explain why a text in the form of a date is none; None if it is one, or has another form.
 
     >>> str(why_no_date("昭和70年", "昭和70年"))
     "'昭和70年' does not exist: 昭和 lasted from 1926-12-25 to 1989-01-07"
@@ -255,7 +258,7 @@ def why_no_date(plain: str, text: str) -> Message | None:
     return Message("error_japan.era_lasted", value=Raw(text), era=ERAS[era].name, first=first, last=last)
 
 
-# Written values -------------------------------------------------------------------------------------------------------
+# Numbers, ages and amounts --------------------------------------------------------------------------------------------
 
 
 HEAD = 100  # so many values settle nearly every column of words
@@ -388,11 +391,11 @@ def _scaled(texts: pa.Array, power: int) -> tuple[np.ndarray, np.ndarray]:
     return np.where(shift >= 0, number * 10.0 ** np.maximum(shift, 0), number / 10.0 ** np.maximum(-shift, 0)), there
 
 
-# What else is to be said of a column ---------------------------------------------------------------------------------
+# Units, and reasons for unread columns --------------------------------------------------------------------------------
 
 
 def unit_written(texts: pa.Array) -> str:
-    """What a new number must carry to be read as the others are: 歳, 円 or 年, or nothing.
+    """Return the unit with which a new number is read like the others: 歳, 円 or 年, or nothing.
 
     >>> unit_written(pa.array(["39歳", "40歳"])), unit_written(pa.array(["350万円"])), unit_written(pa.array(["39", "40歳"]))
     ('歳', '円', '')
@@ -409,7 +412,7 @@ def unit_written(texts: pa.Array) -> str:
 
 
 def why_unread(texts: pa.Array) -> Message | None:
-    """Why a column of Japanese dates or amounts is only text: a date that does not exist, or amounts that do not say their unit."""
+    """Explain why a column of Japanese dates or amounts is text: a date that does not exist, or amounts without a unit."""
     known = texts.drop_null().cast(pa.string())
     if not len(known) or not pc.any(pc.or_(looks_like_dates(plain := plain_text(known)), _scaled_text(plain))).as_py():
         return None

@@ -1,4 +1,4 @@
-"""What a value is: its kind, its text, its number.
+"""Kinds of values: text, numbers, dates and times, and the number that each value stands for.
 
 Everything here works on the *dictionary* of a column (its distinct values), never on its rows, so it costs what the number of
 distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers, also as it is
@@ -43,7 +43,7 @@ R and other tools take some of them."""
 
 
 class Kind(StrEnum):
-    """What a column holds."""
+    """Kind of the values of a column."""
 
     INTEGER = "integer"
     NUMBER = "number"
@@ -54,7 +54,7 @@ class Kind(StrEnum):
 
     @property
     def numeric(self) -> bool:
-        """Whether values of this kind have a position on a line (numbers, dates and times)."""
+        """True if values of this kind have a position on a line (numbers, dates and times)."""
         return self in (Kind.INTEGER, Kind.NUMBER, Kind.DATE, Kind.DATETIME)
 
 
@@ -70,7 +70,7 @@ DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[
 
 
 def kind_of(values: pa.Array) -> Kind:
-    """The kind of a dictionary: by its type, or for text by what every value looks like.
+    """Return the kind of a dictionary: by its type, or for text by the form of every value.
 
     >>> kind_of(pa.array(["1", "-20", None])), kind_of(pa.array(["007"])), kind_of(pa.array(["2024-02-30"]))
     (<Kind.INTEGER: 'integer'>, <Kind.TEXT: 'text'>, <Kind.TEXT: 'text'>)
@@ -113,7 +113,7 @@ def _kind_of_text(texts: pa.Array) -> Kind:
 
 
 def is_months(texts: pa.Array) -> bool:
-    """Whether text names months only, each of which counts as its first day."""
+    """Return whether text names months only, each of which counts as its first day."""
     return all_match(texts, MONTH_TEXT)
 
 
@@ -239,7 +239,7 @@ def reads_as_no_secret(value: object) -> bool:
 
 
 def tells_nothing(value: object) -> bool:
-    """Whether a person is none: missing, or empty text, which is all that CSV has for it.
+    """Return whether a person is missing: null, or empty text, which is all that CSV has for it.
 
     >>> [tells_nothing(value) for value in (None, float("nan"), "", 0, " ")]
     [True, True, True, False, False]
@@ -248,7 +248,7 @@ def tells_nothing(value: object) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is none: None, not-a-number (also a decimal one), a time that is none (NaT, pandas' NA).
+    """Return whether a value is none: None, not-a-number (also a decimal one), a time that is none (NaT, pandas' NA).
 
     >>> [is_missing(value) for value in (None, float("nan"), 0, "", "nan")]
     [True, True, False, False, False]

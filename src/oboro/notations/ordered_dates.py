@@ -1,4 +1,4 @@
-"""Dates whose day and month stand in an order that only the whole column tells: `12/31/1990`, `31/12/1990`, `1/5/1990
+"""Ordered dates: dates whose order of day and month only the whole column shows: `12/31/1990`, `31/12/1990`, `1/5/1990
 2:05 PM`.
 
 A first number above 12 can only be a day, so every value has its day first; a second one above 12, and every value
@@ -64,12 +64,12 @@ def read_in_order(texts: pa.Array, order: DateOrder | None = None) -> pa.Array |
 
 
 def order_matters(texts: pa.Array) -> bool:
-    """Whether some value has a day and a month of which only an order tells which is which."""
+    """Return whether some value has a day and a month of which only an order tells which is which."""
     return bool(pc.any(pc.match_substring_regex(texts.cast(pa.string()), OPEN)).as_py())
 
 
 def certain_order(texts: pa.Array) -> DateOrder | None:
-    """What stands first in every value, the day or the month, where it matters and the column tells; else None.
+    """Return the first part of every value, day or month, if it matters and the column shows it; else None.
 
     >>> certain_order(pa.array(["12/31/1990", "1/5/1990"])), certain_order(pa.array(["1990-12-31"]))
     ('month_first', None)
@@ -94,7 +94,7 @@ def read_years(texts: pa.Array) -> pa.Array | None:
 
 
 def why_no_order(texts: pa.Array) -> Message | None:
-    """Why a column that looks like dates is text, with a value that shows it."""
+    """Explain why a column that looks like dates is text, with an example value."""
     found = unclear_order(texts)
     if found is None:
         return None
@@ -102,7 +102,7 @@ def why_no_order(texts: pa.Array) -> Message | None:
 
 
 def unclear_order(texts: pa.Array) -> tuple[str, dict[str, str]] | None:
-    """What keeps a column that looks like dates from being some, with a value that shows it; None of any other column."""
+    """Explain why a column that looks like dates is none, with an example value; None for any other column."""
     known = texts.drop_null().cast(pa.string())
     if all_match(known, SHORT_YEAR):
         return "short_years", {"value": known[0].as_py()}

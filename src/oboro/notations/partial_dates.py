@@ -1,8 +1,8 @@
-"""Dates that are text or numbers as values, and have levels all the same: `2024-05`, `2024/5`, `2024-Q2`; `20240531`,
-`202405`.
+"""Partial dates: months, quarters and dates of digits, which are text or numbers as values, and dates in a hierarchy:
+`2024-05`, `2024/5`, `2024-Q2`; `20240531`, `202405`.
 
-A released month is written `2024-05` too, and there stands for all of its days; digits alone might be anything. So
-only a hierarchy of dates, and whoever proposes one, take them for dates.
+A released month is written `2024-05` too, and there means all of its days; digits alone might be anything. So
+only hierarchies of dates, and proposals of these, take them for dates.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def odd_among_plain_dates(values: pa.Array) -> str | None:
 
 
 def seems_dated(name: str, values: pa.Array) -> bool:
-    """Whether a column that nobody called dates holds such: digits alone are months only where their name or their number says so.
+    """Return whether a column holds undeclared dates: digits alone are months only if the name or their number shows it.
 
     >>> seems_dated("診療年月", pa.array([202404, 202405])), seems_dated("price", pa.array([202404, 202405]))
     (True, False)
@@ -82,7 +82,7 @@ def seems_dated(name: str, values: pa.Array) -> bool:
 
 
 def names_periods(texts: pa.Array) -> bool:
-    """Whether all values are months or quarters.
+    """Return whether all values are months or quarters.
 
     >>> names_periods(pa.array(["2024-Q1", "2023-Q4"])), names_periods(pa.array(["2024"]))
     (True, False)

@@ -1,4 +1,4 @@
-"""Ways in which people write numbers and dates, in the order in which a column is tried.
+"""Registry of notations of numbers and dates, in the order in which they are tried on a column.
 
 A notation is judged on the distinct texts of a whole column: it is used only where every text can be read in it and all of them
 together mean one thing. What programs write (`-1.5`, `2024-01-31`) is read by `kinds` before any of these.

@@ -1,4 +1,4 @@
-"""A value as text: one text for each value, whatever its type, and no two values with the same.
+"""Texts of values: one text for each value of any type, different for different values.
 
 Arrow writes most of them. It knows no days beyond the year 32,767 (`<value out of range: …>`, with a time zone even a
 wrong year), and Python shows bytes as its own source (`b'\xff'`): those are written here.
@@ -22,7 +22,7 @@ DAY = 86_400
 
 
 def is_text(values: pa.Array) -> bool:
-    """Whether values are written as text, whatever they look like."""
+    """Return whether values are written as text, whatever they look like."""
     return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
 
 

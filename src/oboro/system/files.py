@@ -1,4 +1,4 @@
-"""Files out: all of a file appears under its name at once, or nothing does. Everybody who writes a file writes it here."""
+"""Files on disk: atomic writing, locks, drafts, scratch folders and secret keys. All files are written through this module."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ __all__ = [
 ]
 
 
-# Private file ---------------------------------------------------------------------------------------------------------
-# Files that only their owner may read, and files that only one process may hold.
+# Private files and locks ----------------------------------------------------------------------------------------------
+# Files that only their owner may read, and files that only one process may lock.
 
 
 try:
@@ -87,7 +87,7 @@ BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn line ends into it
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    """The system's number of a file, opened for bytes; if it is new, nobody but its owner may read it."""
+    """Open a file for bytes and return its descriptor; if it is new, only its owner may read it."""
     return os.open(path, flags | BINARY, 0o600)
 
 
@@ -103,7 +103,7 @@ class FileLock:
             raise BlockingIOError(f"{path} is held by another process") from None
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         os.close(self._descriptor)
 
 
@@ -126,7 +126,7 @@ def hold_output(descriptor: int, shared: bool = False) -> bool:
 
 
 def release_output(descriptor: int) -> None:
-    """Let others hold a file that stays open, such as standard output."""
+    """Unlock a file that stays open, such as standard output."""
     if LOCKS_LET_READ:
         with suppress(OSError):  # a file system without locks, or no file
             fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -143,12 +143,11 @@ def take(descriptor: int, shared: bool = False) -> None:
 
 
 # Drafts ---------------------------------------------------------------------------------------------------------------
-# Files and folders that are being written: known as ours by their names, held by their writer, and swept once that was
-# killed.
+# Files and folders that are being written: recognized by their names, locked by their writer, and removed after the
+# writer was killed.
 #
-# A process that ends by `kill -9` cannot clean up. The system lets go of its locks, though: a draft that nobody holds
-# belongs to nobody any more. Locks of another machine may not be seen here, so only drafts of this machine are swept;
-# others stay.
+# A process that ends by `kill -9` cannot clean up, but the system releases its locks: a draft that is not locked is
+# abandoned. Locks of another machine may not be visible here, so only drafts of this machine are removed; others stay.
 
 
 FINISHING = 0.5  # seconds: a table that has just got its name is held for a moment longer by its writer
@@ -166,19 +165,19 @@ _tell: Callable[[Message], object] = _to_log
 
 
 def tell_when_swept(tell: Callable[[Message], object]) -> None:
-    """Say what was swept, in this process, by `tell`; without it, it goes to the log of `oboro`."""
+    """Report removed drafts, in this process, by `tell`; without it, it goes to the log of `oboro`."""
     global _tell
     _tell = tell
 
 
 def tell(said: Message) -> None:
-    """Say what was done to files beside what was asked for, as `tell_when_swept` has set it."""
+    """Report additional changes to files with the function set by `tell_when_swept`."""
     _tell(said)
 
 
 @dataclass
 class Draft:
-    """A private file beside the one that it will become, held by this process."""
+    """A private file beside its target, locked by this process."""
 
     target: Path
     path: Path | None = None  # known before the file is there: an interrupt may come at any moment
@@ -207,7 +206,7 @@ class Draft:
 
 
 def remove(draft: Path) -> bool:
-    """Leave nothing of a file or a folder; whether it is gone."""
+    """Remove a file or a folder; return whether it is gone."""
     try:
         draft.unlink()
     except OSError:
@@ -216,21 +215,21 @@ def remove(draft: Path) -> bool:
 
 
 def umask() -> int:
-    """What the user lets nobody do with new files."""
+    """Return the permissions that the user removes from new files (umask)."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def draft_name(name: str) -> str:
-    """A name beside another one, by which everybody of this machine knows what is being written."""
+    """Return a name beside another one that marks a file as being written."""
     short = os.fsencode(name)[:NAME_BYTES].decode("utf-8", "ignore")
     return f".{short}.oboro-{machine()}-{secrets.token_hex(4)}.part"
 
 
 @cache
 def machine() -> str:
-    """The same for all processes that see each other's locks: those of one running system, in whatever container."""
+    """Return an id that is equal for all processes that see each other's locks: those of one running system, in any container."""
     try:
         running = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     except OSError:
@@ -261,7 +260,7 @@ def _is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def _removed(draft: str) -> bool:
-    """Remove a draft that nobody holds. Whoever made it a moment ago and does not hold it yet makes another one."""
+    """Remove an unlocked draft. A writer that just created it and has not locked it yet creates another one."""
     try:
         descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -318,14 +317,15 @@ def _open_for_lock(path: Path) -> int:
 
 
 def is_named(path: Path, descriptor: int) -> bool:
-    """Whether an open file still has this name."""
+    """Return whether an open file still has this name."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(descriptor))
     except OSError:
         return False
 
 
-# Atomic file ----------------------------------------------------------------------------------------------------------
+# Atomic files ---------------------------------------------------------------------------------------------------------
+# A file appears under its name as a whole, or not at all.
 
 
 STDOUT = "-"
@@ -450,7 +450,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether a path is neither a file nor free: /dev/null must not be replaced by a file of that name."""
+    """Return whether a path is neither a file nor free: /dev/null must not be replaced by a file of that name."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     return path.exists() and not path.is_file()
@@ -472,12 +472,12 @@ def _writable(path: str | Path) -> Iterator[None]:
 
 
 def is_transient(problem: OSError) -> bool:
-    """Whether the system may write the file later: there is no room for it now."""
+    """Return whether the system may write the file later: there is no room for it now."""
     return problem.errno in NO_ROOM
 
 
 def why_unwritable(problem: OSError) -> Words:
-    """Why the system does not write a file."""
+    """Return the reason why the system does not write a file."""
     return UNWRITABLE.get(problem.errno or 0) or os_reason(problem)
 
 
@@ -520,11 +520,11 @@ def check_place(path: str | Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-# Direct io ------------------------------------------------------------------------------------------------------------
-# Large files written past the system's cache.
+# Direct I/O -----------------------------------------------------------------------------------------------------------
+# Write large files past the cache of the system.
 #
-# What is released is written once and not read again, so a cache of it helps nobody. On a virtual machine, whose memory
-# must first be got from its host, writing through the cache was ten times slower than the disk.
+# A release is written once and not read again, so caching it is of no use. On a virtual machine, whose memory must
+# first be requested from its host, writing through the cache was ten times slower than the disk.
 
 
 ROOM = 8 << 20  # bytes that are collected; a smaller file is written as usual
@@ -549,7 +549,7 @@ class Uncached(io.RawIOBase):
         return self.descriptor
 
     def tell(self) -> int:
-        """How many bytes were written so far."""
+        """Return the number of bytes written so far."""
         return self.written + self.used
 
     def write(self, data: Any, /) -> int:
@@ -609,8 +609,8 @@ class Uncached(io.RawIOBase):
         self.direct = direct
 
 
-# Named files ----------------------------------------------------------------------------------------------------------
-# Files that somebody names: whether two names are one file, and whether what a recipe names is a file at all.
+# Identity and type of files -------------------------------------------------------------------------------------------
+# Compare names of files, and check that a name in a recipe is a regular file.
 
 
 LONGEST_SETTINGS = 1 << 26
@@ -620,7 +620,7 @@ POLL = 0.02  # seconds between two attempts to read from a pipe that is empty
 
 
 class NoFileError(OSError):
-    """What has the name of a file is a pipe or a device."""
+    """A name is that of a pipe or a device instead of a file."""
 
     words = Message("error_os.no_file")
 
@@ -640,8 +640,9 @@ class NoWriterError(OSError):
 
 
 def beside(folder: Path, name: str) -> str | Path:
-    """What a recipe names: a path is looked for beside it, a URL is where it says. A recipe is shown in reports and kept for years,
-    so it holds no password.
+    """Resolve a name in a recipe: a path is relative to the recipe, a URL is absolute.
+
+    A recipe is shown in reports and kept for years, so it holds no password.
     """
     if "://" not in name:
         return folder / name
@@ -661,7 +662,7 @@ def require_file(path: str | Path) -> None:
 
 
 def bytes_of(path: str | Path, most: int = -1) -> bytes:
-    """What is in a file, at most so much of it; `OSError` where it is no file, or cannot be read."""
+    """Read a file up to a limit; `OSError` where it is no file, or cannot be read."""
     require_file(path)
     with open(path, "rb") as file:
         return file.read(most)
@@ -709,8 +710,8 @@ def _pipe_content(path: str | Path, most: int) -> bytes:
 
 
 def file_marks(path: str | Path) -> list[object]:
-    """What a file is known by under any other name too, through links of either kind and in other letters: its path without links,
-    and the file itself, where there is one.
+    """Return the identities of a file under all its names, links and letter cases: its path without links, and the file itself
+    if it exists.
     """
     try:
         status = os.stat(path)
@@ -720,11 +721,12 @@ def file_marks(path: str | Path) -> list[object]:
 
 
 # Scratch folder -------------------------------------------------------------------------------------------------------
-# A private folder for files that must not outlive their process: nobody else may read it, and it goes with its owner.
+# A private folder for files that must not outlive their process: only its owner may read it.
 #
 # A process that ends by `kill -9` or by an abort cannot remove anything. A second process that waits for its end does
-# (`watch`). Where that was killed too, the system has let go of the folder's lock, and the next process sweeps what was
-# left. Every owner on a machine has one folder under the system's temporary one, and in it one for each process.
+# (`watch`). Where that was killed too, the system has released the lock of the folder, and the next process removes
+# what was left. Each user of a machine has one folder under the temporary folder of the system, with one folder in it
+# for each process.
 
 
 LOCK = "lock"
@@ -800,7 +802,7 @@ def _others(home: Path) -> Iterator[Path]:
 
 
 def _swept(folder: Path) -> bool:
-    """Remove a folder that nobody holds. Whoever made it a moment ago and does not hold it yet makes another one."""
+    """Remove an unlocked folder. A process that just created it and has not locked it yet creates another one."""
     try:
         lock = FileLock(folder / LOCK)
     except OSError:
@@ -811,9 +813,8 @@ def _swept(folder: Path) -> bool:
     return True
 
 
-# Secret key -----------------------------------------------------------------------------------------------------------
-# Keys that never stand in a recipe: they come from the environment or from a file, and no message says what was found
-# there.
+# Secret keys ----------------------------------------------------------------------------------------------------------
+# Keys are never part of a recipe: they come from the environment or from a file, and no message shows them.
 
 
 KEY_BYTES = (16, 1 << 16)  # a shorter key can be guessed; a longer file is not a key
@@ -821,7 +822,7 @@ MAKE_A_KEY = Message("error_technique.make_a_key")
 
 
 def is_variable_name(name: str) -> bool:
-    """Whether a name may be that of an environment variable; a key that stands there by mistake hardly is."""
+    """Return whether a name may be that of an environment variable; a key that stands there by mistake hardly is."""
     return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
 
 
@@ -866,8 +867,8 @@ def _read(path: Path) -> bytes:
         raise FileError(Message("error_technique.unreadable_key", path=path, why=why, make=MAKE_A_KEY)) from None
 
 
-# Staged folder --------------------------------------------------------------------------------------------------------
-# Folders out: all files of a folder appear under its name at once, or nothing does. What a killed writer left is swept.
+# Staged folders -------------------------------------------------------------------------------------------------------
+# All files of a folder appear under its name at once, or none. Folders of killed writers are removed.
 
 
 EXCHANGE = 2  # of Linux: two names change places in one step
@@ -890,7 +891,7 @@ def staged_folder(target: Path, *, replace: bool) -> Iterator[Path]:
 
 @contextmanager
 def private_folder(beside: Path) -> Iterator[Path]:
-    """A folder beside another one that only this process's owner may enter. It is held, and removed when the block ends."""
+    """Create a folder beside another one for the owner of this process only. It is locked, and removed when the block ends."""
     sweep(beside.parent)
     folder, held = _made(beside)
     try:

@@ -1,4 +1,4 @@
-"""Remove a folder once the process that made it has ended. This file is run as a program; nothing imports it.
+"""Folder watcher: remove a folder after the process that made it has ended. This file is run as a program; nothing imports it.
 
 Its standard input is a pipe that only that process can write to. The system closes it with the process, also after
 `kill -9`, an abort or a crash. Each line names one more file to remove.

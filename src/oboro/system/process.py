@@ -1,4 +1,4 @@
-"""What this process has: its cores, its memory, its children, its output."""
+"""Process of oboro: its cores, threads, memory, children, output, clock and trusted folders."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 
-# Ordered threads ------------------------------------------------------------------------------------------------------
-# Work that goes on in other threads while this one waits for it in order.
+# Threads with ordered results -----------------------------------------------------------------------------------------
+# Run work in other threads and take the results in order.
 
 
 A = TypeVar("A")
@@ -64,7 +64,7 @@ def ahead(items: Iterable[A]) -> Iterator[A]:
             yield item  # type: ignore[misc]
 
 
-# Process --------------------------------------------------------------------------------------------------------------
+# Cores, memory and output ---------------------------------------------------------------------------------------------
 
 
 T = TypeVar("T")
@@ -72,12 +72,12 @@ SMALL = 1 << 16  # rows that are done before a thread has started
 
 
 def cores() -> int:
-    """How many cores this process may use; where the system does not say, those of the machine."""
+    """Return the number of cores that this process may use; those of the machine if the system does not report it."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def on_cores(act: Callable[..., T], *things: Iterable[Any], rows: int, most: int | None = None) -> list[T]:
-    """What an act makes of each, in order; of many rows on all cores (kernels and Arrow do not hold Python's lock)."""
+    """Apply a function to each item, in order; for many rows on all cores (kernels and Arrow do not hold Python's lock)."""
     if rows <= SMALL:
         return list(map(act, *things))
     with ThreadPoolExecutor(min(cores(), most or cores())) as pool:
@@ -118,7 +118,7 @@ def print_utf8() -> None:
 
 
 # Steady clock ---------------------------------------------------------------------------------------------------------
-# Seconds that go on steadily, whatever somebody does to the clock of the machine.
+# A clock that never goes back, even if the clock of the machine is changed.
 
 
 def elapsed() -> float:
@@ -151,10 +151,10 @@ class SteadyClock:
         return self._before + elapsed()
 
 
-# Trusted folder -------------------------------------------------------------------------------------------------------
-# Folders whose contents may be run as code: nobody but their owner may write there, and the owner is one of us.
+# Trusted folders ------------------------------------------------------------------------------------------------------
+# Folders whose contents may be run as code: only their owner may write there, and the owner is trusted.
 #
-# Whoever can put a compiled kernel into a folder that a job reads can run code as the person who runs the job. Windows
+# A user who can put a compiled kernel into a folder that a job reads can run code as the user who runs the job. Windows
 # has no owners and modes of this kind; there every folder passes, and the folder of the user's profile is protected by
 # its own rules.
 
@@ -163,12 +163,12 @@ OWNERS_KNOWN = hasattr(os, "getuid")
 
 
 def is_trusted_folder(folder: Path, *owners: int, alone: bool = False) -> bool:
-    """Whether a folder is there, and only we, root or these other owners could have put something into it."""
+    """Return whether a folder is there, and only we, root or these other owners could have put something into it."""
     return folder.is_dir() and why_not_trusted(folder, *owners, alone=alone) is None
 
 
 def why_not_trusted(folder: Path, *owners: int, alone: bool = False) -> str | None:
-    """Why a folder may hold somebody else's code: `link`, `owner` or `mode`; None if it may not.
+    """Return why a folder may hold code of another user: `link`, `owner` or `mode`; None if it may not.
 
     A link is not followed, and unless the folder is looked at `alone` so is every folder above: whoever can rename one of them can
     put another in its place. In a folder with the sticky bit, such as /tmp, only the owner of an entry can rename it.
@@ -203,7 +203,7 @@ def _open_to_others(found: os.stat_result) -> bool:
 
 
 def is_trusted_file(path: Path, *owners: int) -> bool:
-    """Whether a file in a trusted folder is one of ours: a folder may have been open to others before."""
+    """Return whether a file in a trusted folder is one of ours: a folder may have been open to others before."""
     try:
         found = path.lstat()
     except OSError:
@@ -215,7 +215,7 @@ def is_trusted_file(path: Path, *owners: int) -> bool:
 
 
 def make_private(folder: Path) -> bool:
-    """Make a folder that nobody else may read or write; whether it is there now, can be trusted and can be written."""
+    """Make a folder private to its owner; return whether it exists, is trusted and can be written."""
     if OWNERS_KNOWN and _why_not_above(folder, {os.getuid(), 0}):
         return False  # not even made there
     try:
@@ -229,7 +229,7 @@ def make_private(folder: Path) -> bool:
 def mend_private(
     folder: Path, own: Callable[[str], bool]
 ) -> Literal["private", "mended", "owner", "mode", "shared", "planted"]:
-    """Let nobody but its owner enter an existing folder for raw values, and return `private`, `mended` or why that cannot be.
+    """Let only its owner enter an existing folder for raw values, and return `private`, `mended` or why that cannot be.
 
     `own` tells by its name whether a file is one of those for which the folder is. A folder with other files (`shared`) is not
     changed: it may be a home folder, or /tmp. `planted`: others could write there, and a file is not ours. A folder of root that

@@ -1,6 +1,6 @@
-"""What the program says: messages as an id with values, and their words in each language.
+"""Text of oboro: messages as an id with values, and their wording in each language.
 
-A room makes a `Message` ("verdict.broken", with the figures); the words stand in `en/` and `ja/`, one file for each first part of
+A module makes a `Message` ("verdict.broken", with the figures); the words are in `en/` and `ja/`, one file for each first part of
 an id, and are put together at the last moment, in the reader's language. Nothing is ever decided by reading a sentence.
 
 >>> print(Message("verdict.holds_because", model=Message("model.k_anonymity", k=3), why=Message("verdict.no_records")))

@@ -1,4 +1,4 @@
-"""Which language the reader of this machine reads."""
+"""Language of the system, reasons of the operating system in it, and progress of work."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from oboro.text.message import LANGUAGES, Message, Words, known
 __all__ = ["READING", "ByteProgress", "Parts", "Progress", "RowProgress", "os_reason", "silent", "system_language"]
 
 
-# File progress --------------------------------------------------------------------------------------------------------
-# How far reading or writing has come, for whoever shows it.
+# Progress of files ----------------------------------------------------------------------------------------------------
+# Progress of reading or writing a file.
 
 
 ByteProgress = Callable[[int, int | None], None]
@@ -40,12 +40,12 @@ def system_language(environment: Mapping[str, str] = os.environ) -> str:
     return said[:2] if said[:2] in LANGUAGES and said[2:3] in ("", "_", "-", ".") else "en"
 
 
-# Os reasons -----------------------------------------------------------------------------------------------------------
-# What the operating system says when a file cannot be used, in words of ours.
+# Reasons of the operating system --------------------------------------------------------------------------------------
+# Reasons for which the operating system cannot use a file, in the language of the reader.
 
 
 def os_reason(error: OSError) -> Words:
-    """Why the system refused; what we have no words for is said as the system says it.
+    """Return the reason of the operating system in the language of the reader; a reason without translation is unchanged.
 
     >>> os_reason(FileNotFoundError(2, "No such file or directory")).say("ja")
     'ファイル又はフォルダーがありません'
@@ -56,26 +56,26 @@ def os_reason(error: OSError) -> Words:
     return Message(id) if known(id) else error.strerror or str(error) or type(error).__name__
 
 
-# Progress -------------------------------------------------------------------------------------------------------------
-# How far the work is: whoever waits is told stages and rows.
+# Progress of work -----------------------------------------------------------------------------------------------------
+# Progress of a job in stages and rows.
 
 
 READING = Message("progress.reading")
 
 
 class Progress(Protocol):
-    """Told the stage that begins, and while it lasts how many rows are done and how many there are in all."""
+    """Receiver of progress: the stage that begins, then the number of finished rows and of all rows."""
 
     def __call__(self, stage: Words, done: int = 0, total: int | None = None) -> None:
         """Take note."""
 
 
 def silent(stage: Words, done: int = 0, total: int | None = None) -> None:
-    """Nobody waits."""
+    """Ignore progress."""
 
 
-# Progress parts -------------------------------------------------------------------------------------------------------
-# Pieces of work side by side, told as one stage.
+# Progress of parallel work --------------------------------------------------------------------------------------------
+# Work done in parallel, reported as one stage.
 
 
 P = ParamSpec("P")
@@ -83,7 +83,7 @@ T = TypeVar("T")
 
 
 class Parts:
-    """Pieces of work that are done side by side, told as one stage: so many of so many. Threads may do them."""
+    """Pieces of parallel work, reported as one stage with the number of finished ones. Threads may do them."""
 
     def __init__(self, tell: Progress, stage: Words, total: int) -> None:
         self._tell, self._stage, self._total, self._done = tell, stage, total, 0

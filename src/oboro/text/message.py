@@ -1,4 +1,4 @@
-"""A message: which one it is, and the values in it. Its words are looked up when somebody reads it."""
+"""Message: an id and values, worded in the language of its reader when it is shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 # Figures --------------------------------------------------------------------------------------------------------------
-# Figures and names for people; figures are the same in every language.
+# Figures and names for readers; figures are the same in every language.
 
 
 def count(value: int | None) -> str:
@@ -186,7 +186,7 @@ class Message:
         self.values: Mapping[str, Any] = values
 
     def say(self, lang: str = "en") -> str:
-        """The words, in one language."""
+        """Return the message in one language."""
         part, _, rest = self.id.partition(".")
         template = catalogue(lang, part)[rest]
         if not self.id.startswith("error_"):
@@ -194,7 +194,7 @@ class Message:
         return without_passwords(_FORMATTERS[lang].vformat(template, (), _presentable(self.values)))
 
     def show(self, lang: str = "en") -> str:
-        """The words with the values of the data in them; only for whoever may see these."""
+        """Return the message with the values of the data, only for readers who may see these."""
         with values_shown():
             return self.say(lang)
 
@@ -279,7 +279,7 @@ def catalogue(lang: str, part: str) -> Mapping[str, str]:
 
 
 def bring_words(part: str, *, en: Mapping[str, str], ja: Mapping[str, str]) -> None:
-    """Words of somebody else's own, for messages whose id begins with `part`; both languages have the same ids.
+    """Register words of another package, for messages whose id begins with `part`; both languages have the same ids.
 
     >>> bring_words("blur", en={"plan": "Blur {column}."}, ja={"plan": "{column} をぼかします。"})
     >>> Message("blur.plan", column="age").say("ja")
@@ -305,7 +305,7 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
 
 
 def known(id: str) -> bool:
-    """Whether there is a message of this id."""
+    """Return whether there is a message of this id."""
     part, _, rest = id.partition(".")
     return rest in catalogue("en", part)
 
@@ -377,13 +377,13 @@ def _cut(value: Any) -> Any:
 
 
 class _Hidden(NamedTuple):
-    """What is said in place of values of the data."""
+    """Replacement text for values of the data."""
 
     words: Message
 
 
 def _opened(value: Any) -> Any:
-    """Values of the data as they are, where they may be shown; else what is said of them."""
+    """Return values of the data unchanged if they may be shown; else their replacement text."""
     if isinstance(value, Raw):
         return value.value if shows_values() else _Hidden(_hidden(value))
     if isinstance(value, list | tuple) and not isinstance(value, _Hidden) and Raw in map(type, value):
@@ -437,8 +437,8 @@ def _read(value: Any) -> Any:
     return [_read(one) for one in value] if isinstance(value, list) else value
 
 
-# Lines ----------------------------------------------------------------------------------------------------------------
-# Lines for the terminal: a label, and what is said of it, one below the other.
+# Lines for the terminal -----------------------------------------------------------------------------------------------
+# A label and its text, one line below the other.
 
 
 LABELS = {"en": 9, "ja": 10}  # letters; Japanese ones count twice

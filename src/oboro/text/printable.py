@@ -1,4 +1,4 @@
-"""Names and other text from outside as they may be printed: none moves the cursor, begins a line or turns text around."""
+"""Printable form of names and other text from outside: no control character moves the cursor, begins a line or reverses text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def json_printable(text: str) -> str:
 
 
 def is_printable_yaml(text: str) -> bool:
-    r"""Whether YAML with its letters as they are has no control character beside line ends; else all beyond ASCII is escaped.
+    r"""Return whether YAML has no control character except line ends; else all characters beyond ASCII are escaped.
 
     >>> is_printable_yaml("年齢: 1\n"), is_printable_yaml(chr(0x202E) + "age: 1\n")
     (True, False)

@@ -1,4 +1,4 @@
-"""Progress of a file that may be read twice."""
+"""Progress of reading a file that may be read twice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["SteadyProgress"]
 
 
 class SteadyProgress:
-    """Progress that never goes back. Where a reader starts anew, what is left of the way stands for all of the second reading.
+    """Progress that never goes back. After a restart of the reader, the remaining progress covers the whole second reading.
 
     >>> steady = SteadyProgress(print)
     >>> for done in (10, 50, 0, 50, 100):

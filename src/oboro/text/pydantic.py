@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with parameters, in words of ours: where, what, and what came."""
+"""Errors of pydantic as messages of oboro: the position, the problem and the given value."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SHAPES = ("dict_type", "model_type")  # what is no mapping at all
 
 
 def said_of(part: str) -> bool:
-    """Whether a part of a place is one that somebody wrote."""
+    """Return whether a part of a position was written by the user."""
     return part != "" and not part.startswith(UNSAID)
 
 
 def complaint(found: Mapping[str, Any]) -> Words:
-    """What is wrong with one value: the message of a validator of ours, or words for what pydantic itself says.
+    """Describe the error of one value: the message of a validator of ours, or words for what pydantic itself says.
 
     >>> complaint({"type": "greater_than_equal", "ctx": {"ge": 2}, "msg": "…"}).say("ja")
     '2 以上でなければなりません'
@@ -41,7 +41,7 @@ def complaint(found: Mapping[str, Any]) -> Words:
 
 
 def placed_complaint(where: str, found: Mapping[str, Any]) -> Message:
-    """The same with where it stands and, if it is short, what came.
+    """Describe the error of one value with its position and, if it is short, the value.
 
     >>> found = {"type": "less_than", "ctx": {"lt": 1}, "msg": "Input should be less than 1", "input": 3}
     >>> str(placed_complaint("suppress", found))
@@ -58,14 +58,14 @@ def placed_complaint(where: str, found: Mapping[str, Any]) -> Message:
 
 
 def complaints(error: Any, model: Any = None, prefix: str = "", given: Any = None) -> list[Message]:
-    """All that pydantic found wrong with what was `given`, as lines; a name that the `model` does not have gets those that it has,
+    """Describe all errors that pydantic found in `given`, as lines; a name that the `model` does not have gets those that it has,
     or the nearest. Where a value may be of several kinds, only what fits its kind best is said."""
     placed = [Placed(found, *_written(found, given)) for found in error.errors(include_url=False)]
     return [_said(one, model, prefix) for one in _of_the_best_kind(placed)]
 
 
 class Placed(NamedTuple):
-    """One complaint, the parts of its place that somebody wrote, and how many of them lead to a choice of kinds."""
+    """One error, the parts of its position that the user wrote, and the number of them that lead to a choice of kinds."""
 
     found: Mapping[str, Any]
     place: tuple[Any, ...]
@@ -122,7 +122,7 @@ def _place(parts: Sequence[Any]) -> str:
 
 
 def no_such_key(where: str, key: str, there: Sequence[str]) -> Message:
-    """That a name stands nowhere: the nearest that there is, or all of them.
+    """Report an unknown name with the nearest known name, or all of them.
 
     >>> str(no_such_key("", "staet", ["state", "batch"]))
     "there is no 'staet'; did you mean 'state'?"

@@ -1,4 +1,4 @@
-"""Values of the data in messages: shown where the reader may see them, elsewhere only their kind and place.
+"""Raw values of the data in messages: shown where the reader may see them, elsewhere only their kind and position.
 
 A message may end in a log that more people read than the table. So a value of the data is marked (`Raw`), and by
 default its words are its kind, its length and its row. The value itself is shown to a person: by the command line on
@@ -45,7 +45,7 @@ class Raw:
 
     @property
     def kind(self) -> str:
-        """What it is: missing, empty, number, date, moment or text. What was computed (`figure`) has no length of its own."""
+        """Kind of the value: missing, empty, number, date, moment or text. A computed value (`figure`) has no length."""
         if self.value is None or self.value == "":
             return "missing" if self.value is None else "empty"
         if isinstance(self.value, float):
@@ -56,7 +56,7 @@ class Raw:
 
     @property
     def letters(self) -> int:
-        """How long it is as text."""
+        """Length of the value as text."""
         return len(str(self.value))
 
     def placed(self, row_of: Callable[[Any], int | None]) -> Raw:
@@ -76,7 +76,7 @@ class Raw:
 
 
 def shows_values() -> bool:
-    """Whether messages show values of the data now."""
+    """Return whether messages show values of the data now."""
     asked = _asked.get()
     if asked is not None:
         return asked

@@ -1,4 +1,4 @@
-"""What may be said of an error that nobody foresaw."""
+"""Description of an unforeseen error without values of the data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["unforeseen"]
 
 
 def unforeseen(error: Exception) -> Message:
-    """What may be said of an error that nobody foresaw: where it happened, not what was in it (that may be personal data)."""
+    """Describe an unforeseen error by its location, without its contents (these may be personal data)."""
     if isinstance(error, OSError):
         place = error.filename or Message("error_app.the_system")
         return Message("error_app.system", place=place, why=os_reason(error))

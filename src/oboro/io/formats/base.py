@@ -1,4 +1,4 @@
-"""File formats: the traits that each format states of itself, and the registry that finds formats by the names of their modules."""
+"""Base class of file formats, which states the traits of each format, and registry of formats by the names of their modules."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ReadRequest:
 
 
 class WriteRequest(NamedTuple):
-    """How a table is written: the ending of its name, the dialect of text, the types that its columns had."""
+    """Options for writing a table: the ending of its name, the dialect of text, the types that its columns had."""
 
     ending: str
     dialect: Dialect
@@ -199,7 +199,7 @@ class FileFormat:
         raise NotImplementedError
 
 
-# Registry -------------------------------------------------------------------------------------------------------------
+# Registry of formats --------------------------------------------------------------------------------------------------
 
 
 SUPPORT = frozenset({"__init__", "base", "columns", "isolated", "isolated_program"})
@@ -308,7 +308,7 @@ def written_endings(*, folders: bool = False) -> list[str]:
     return [ending for one in formats if one.folders or not folders for ending in one.written]
 
 
-# Typed columns --------------------------------------------------------------------------------------------------------
+# Checks and encoding of columns ---------------------------------------------------------------------------------------
 
 
 def chosen_columns(path: str, table: pa.Table, columns: Sequence[str] | None) -> TypedTable:

@@ -1,4 +1,4 @@
-"""Columns that grow by batches of Arrow arrays: their values numbered by first appearance, and a code for each row.
+"""Columns encoded from batches of Arrow arrays: values numbered by first appearance, and a code for each row.
 
 Text is numbered by the kernels that read CSV (a batch of Arrow text is their input nearly as it is; Arrow's own encoder took
 ten times as long on 500,000 addresses), whole numbers and dates by a table with a place for each of them, the rest by Arrow.
@@ -53,7 +53,7 @@ class GrowingColumn(Protocol):
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Whether a column holds text, in any of Arrow's ways."""
+    """Return whether a column holds text, in any of Arrow's ways."""
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
@@ -145,7 +145,7 @@ class WholeNumberTable:
 
     @staticmethod
     def takes(type_: pa.DataType) -> bool:
-        """Whether values of a type are whole numbers of 64 bits."""
+        """Return whether values of a type are whole numbers of 64 bits."""
         return bool(pa.types.is_integer(type_) and not pa.types.is_uint64(type_)) or pa.types.is_date32(type_)
 
     def number(self, array: pa.Array) -> np.ndarray | None:
@@ -285,12 +285,12 @@ class GrowingDictionary:
 
 
 # Row counter ----------------------------------------------------------------------------------------------------------
-# Rows that several threads read, counted together.
+# Number of rows read by all threads.
 
 
 @dataclass
 class RowCounter:
-    """How many rows all threads have read, of how many as far as is known."""
+    """Number of rows that all threads have read, and the total if it is known."""
 
     total: int
     progress: RowProgress | None

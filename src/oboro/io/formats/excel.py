@@ -1,4 +1,4 @@
-"""A table as a sheet of an Excel file: numbers as numbers, dates as dates, text as text, and nothing as a formula.
+"""Excel: a table as a sheet of a workbook, with numbers as numbers, dates as dates, text as text, and nothing as a formula.
 
 A cell of Excel holds less than a value of a table: 15 digits, days from March 1900 on, milliseconds. A column with a value
 that a cell cannot hold is written as text, all of it.
@@ -57,11 +57,9 @@ def open_workbook(path: str, name: str | None = None) -> Iterator[Workbook]:
         book.end()
 
 
-# Sheet in -------------------------------------------------------------------------------------------------------------
-# A sheet of an Excel file as a table: where its names stand, and what its cells hold.
-#
-# Offices write titles, dates and notes above a table. The names are in the first row that fills every column with a
-# different word, if the rows above it are nearly empty; whoever knows better says which row it is.
+# Reading of sheets ----------------------------------------------------------------------------------------------------
+# Offices write titles, dates and notes above a table. The header is the first row that fills every column with a
+# different word, if the rows above it are nearly empty; `header_row` overrides this.
 
 
 LOOKED_AT = 30  # rows in which the names are looked for
@@ -102,7 +100,7 @@ def _not_read(path: str, names: Sequence[str], wrong: Mapping[int, int]) -> tupl
 
 
 def _left_out(path: str, sheets: Sequence[str], sheet: str | None) -> tuple[Message, ...]:
-    """That a workbook has other sheets, where nobody said which one is meant: their records are not read."""
+    """Report that a workbook has other sheets if no sheet was named: their records are not read."""
     if sheet is not None or len(sheets) < 2:
         return ()
     return (Message("io.other_sheets", path=path, sheet=sheets[0], others=list(sheets[1:])),)
@@ -128,7 +126,7 @@ def _checked(path: str, header_row: int, top: Sequence[Row]) -> int:
 
 
 def names_row(top: Sequence[Row]) -> int:
-    """Which row names the columns; the first one where none is sure to.
+    """Find the row that names the columns; the first one if none is certain.
 
     >>> names_row([["List of staff", None, None], [None, None, None], ["name", "age", "city"], ["Sato", "39", "Kyoto"]])
     2
@@ -192,7 +190,7 @@ def _time(milliseconds: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(pc.cast(times, pa.string()), r"\.000$", "")
 
 
-# Sheet out ------------------------------------------------------------------------------------------------------------
+# Writing of sheets ----------------------------------------------------------------------------------------------------
 
 
 MOST_ROWS, MOST_COLUMNS, LONGEST = 1_048_576, 16_384, 32_767
@@ -274,7 +272,7 @@ def _row(sheet: Any, row: Sequence[Any]) -> Sequence[Any]:
 
 
 def _cells(name: str, dictionaries: Sequence[pa.Array], from_text: bool) -> list[list[Any]]:
-    """For each block what stands in a cell for each value of the column's dictionary; all blocks hold one kind of cell."""
+    """Return for each block the cells for the values of the column's dictionary; all blocks hold one kind of cell."""
     values = pa.concat_arrays([one.cast(dictionaries[0].type) for one in dictionaries])
     plain = _plain(values, from_text)
     if plain is None:
@@ -304,7 +302,7 @@ def _plain(values: pa.Array, from_text: bool) -> list[Any] | None:
 
 
 def _fits(value: Any) -> bool:
-    """Whether a cell holds the value exactly."""
+    """Return whether a cell holds the value exactly."""
     if isinstance(value, datetime):
         return value.tzinfo is None and value.date() >= FIRST_DAY and value.microsecond % 1000 == 0
     if isinstance(value, date):

@@ -1,4 +1,4 @@
-"""Readers in a process of their own, so that a file made to exhaust memory, or to break a reader, ends only that process."""
+"""Isolated readers, each in its own process, so that a file made to exhaust memory or to break a reader ends only that process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a workbook, or a file of another format, in a process of its own, within limits. This file is run as a program.
+"""Program of the isolated reader: read a workbook, or a file of another format, in a process of its own, within limits.
 
 The reader of workbooks believes sizes that a file declares: a table of 10¹² shared strings, or a single cell at
 XFD1048576, makes it ask for more memory than there is, and what is written in Rust ends its process where it gets
@@ -94,7 +94,7 @@ def send_rows(out: BinaryIO, book: Any, asked: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer questions until the input ends."""
     # What a library prints must not get between the answers.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,4 +1,4 @@
-"""Tables of JSON lines (NDJSON): one object a line, as `oboro stream` writes them.
+"""JSON lines (NDJSON) as tables: one object a line, as `oboro stream` writes them.
 
 Every value is kept as it was written, or the file is refused: text stays text (`"007"`), whole numbers stay whole
 however large, a decimal that 64 bits would change stays as written, and a key that a line lacks is a missing value.
@@ -41,7 +41,7 @@ class Literal(str):
 
 
 class Line(NamedTuple):
-    """Where a row stands."""
+    """Position of a row in its file."""
 
     path: str
     number: int
@@ -180,7 +180,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _refuse(path: str, line: int, problem: Exception) -> NoReturn:
-    """What is wrong with a line, without what stands in it."""
+    """Describe the error of a line without its contents."""
     if isinstance(problem, KeyTwice):
         raise FileError(Message("error_json_lines.twice", path=path, line=line, key=str(problem))) from None
     if isinstance(problem, json.JSONDecodeError):
@@ -190,7 +190,7 @@ def _refuse(path: str, line: int, problem: Exception) -> NoReturn:
     raise FileError(Message(id, path=path, line=line)) from None
 
 
-# Values to columns ----------------------------------------------------------------------------------------------------
+# Columns from values --------------------------------------------------------------------------------------------------
 
 
 def _array(name: str, cells: Cells, lines: Sequence[Line]) -> pa.Array:
@@ -214,7 +214,7 @@ def _array(name: str, cells: Cells, lines: Sequence[Line]) -> pa.Array:
 
 
 def _fits(value: int | Literal) -> bool:
-    """Whether a 64-bit number says exactly what was written (0.1 is the number that is written 0.1)."""
+    """Return whether a 64-bit number says exactly what was written (0.1 is the number that is written 0.1)."""
     try:
         return Decimal(str(value)) == Decimal(repr(float(value)))
     except (InvalidOperation, OverflowError):  # a power of ten, or a whole number, beyond all bounds
@@ -238,8 +238,8 @@ def _text(value: Any) -> str:
     return str(value) if type(value) is not bool else json.dumps(value)
 
 
-# Json out -------------------------------------------------------------------------------------------------------------
-# JSON lines out: one object a row. Each distinct value is written once, and rows are put together from these texts.
+# Writing --------------------------------------------------------------------------------------------------------------
+# One object a row. Each distinct value is encoded once, and rows are joined from these texts.
 
 
 def write_json_lines(file: Any, blocks: Iterator[Dataset]) -> None:

@@ -1,4 +1,4 @@
-"""Parquet to an encoded table, batch by batch, on all cores: what is held is codes and dictionaries, never the rows."""
+"""Parquet: read into an encoded table, batch by batch, on all cores, and write row groups from codes and dictionaries."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def unusable(path: str, schema: pa.Schema) -> dict[str, Message]:
 
 
 def are_small(path: str, columns: Collection[str], most: int) -> bool:
-    """Whether some columns have at most so many bytes in the file before they are packed; repeated values count like their codes.
+    """Return whether some columns have at most so many bytes in the file, uncompressed; repeated values count like their codes.
 
     Arrow ends the process where a damaged file describes a column wrongly and is asked for that description (version 26). It
     raises an error when it reads the column. So a few rows are read first, unless the file as a whole is small.
@@ -209,11 +209,9 @@ def _repeated(path: str, texts: Sequence[str], groups: range) -> list[str]:
     return [name for name in texts if REPEATED * distinct[name] <= first.num_rows]
 
 
-# Row groups -----------------------------------------------------------------------------------------------------------
-# Row groups of a Parquet file from codes: text goes there as the dictionary that it is.
-#
-# Turned into one text per row, it would be hashed by the Parquet writer to find the dictionary again; that took three
-# times as long.
+# Writing of row groups ------------------------------------------------------------------------------------------------
+# Row groups of a Parquet file from codes, with text as a dictionary. As one text per row it would be hashed by the
+# Parquet writer to find the dictionary again; that took three times as long.
 
 
 def as_dictionaries(data: Dataset) -> pa.Table:
@@ -270,8 +268,8 @@ def _plain(type_: pa.DataType) -> pa.DataType:
     return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
-# Typed tables ---------------------------------------------------------------------------------------------------------
-# Blocks of a table as Arrow tables, in the types that came in and with as many rows as a row group has.
+# Arrow tables in the input types --------------------------------------------------------------------------------------
+# Blocks of a table as Arrow tables, in the types of the input and with the rows of one row group.
 
 
 def typed(data: Dataset, types: Types) -> pa.Table:
@@ -303,8 +301,7 @@ def regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-# Untouched parquet ----------------------------------------------------------------------------------------------------
-# Columns that stay in a Parquet file.
+# Pass-through columns -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Files of Stata and SPSS, through pyreadstat (the extra `survey`).
+"""Survey data: files of Stata and SPSS, through pyreadstat (the extra `survey`).
 
 Such files hold numbers whose meaning is in value labels (1 = male, 2 = female). A column is read as its labels if every value
 that occurs has a label of its own, and as its codes otherwise; `labels=False` reads all columns as codes. Labelled columns keep the

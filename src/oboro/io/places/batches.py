@@ -1,4 +1,4 @@
-"""Tables that come as batches of Arrow become tables of ours: columns that are held as codes, the others left where they are."""
+"""Batches of Arrow read as a table: loaded columns are encoded, the others stay at their source."""
 
 from __future__ import annotations
 
@@ -39,10 +39,9 @@ __all__ = [
 ]
 
 
-# Batch table ----------------------------------------------------------------------------------------------------------
-# A table somewhere else, as batches of Arrow: a schema, and the rows of some columns.
-#
-# This is the seam to whoever brings a table from elsewhere.
+# Table in batches -----------------------------------------------------------------------------------------------------
+# A table of another source as batches of Arrow: a schema, and the rows of some columns. Each kind of source implements
+# this interface.
 
 
 class BatchTable:
@@ -70,7 +69,7 @@ class BatchTable:
         return [self]
 
     def state(self) -> Hashable:
-        """What tells one state of it from another, as far as that can be told."""
+        """Return the state of the table, to notice changes as far as possible."""
         return None
 
 
@@ -80,7 +79,7 @@ def simple_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def simple_type(type_: pa.DataType) -> pa.DataType:
-    """What a type is stored as: databases give JSON, their own enumerations and numbers as text with a name on it."""
+    """Return the storage type of a type: databases give JSON, their own enumerations and numbers as text with a name on it."""
     stored = type_.storage_type if isinstance(type_, pa.BaseExtensionType) else type_
     return stored if pa.types.is_string(stored) or pa.types.is_large_string(stored) else type_
 
@@ -103,7 +102,7 @@ def _simple(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 # Spooled batches ------------------------------------------------------------------------------------------------------
-# Columns of a table that comes only once: they wait in memory while they are little, else in a file without a name.
+# Columns of a table that can be read only once: small ones wait in memory, large ones in a file without a name.
 
 
 class SpooledBatches(BatchTable):
@@ -189,13 +188,12 @@ class SpooledBatches(BatchTable):
         return self.count
 
 
-# Wanted columns -------------------------------------------------------------------------------------------------------
-# What is asked of a table that is about to be read.
+# Requested columns ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedColumns:
-    """Which columns are read, and which of them are held in memory; see `oboro.io.read.read`."""
+    """Columns to read, and those of them to load into memory; see `oboro.io.read.read`."""
 
     columns: Sequence[str] | None = None
     held: Collection[str] | None = None
@@ -211,7 +209,7 @@ class WantedColumns:
         return asked
 
 
-# Batch reading --------------------------------------------------------------------------------------------------------
+# Reading and encoding of batches --------------------------------------------------------------------------------------
 
 
 MOST_BYTES = 1 << 30  # of a batch: offsets of text have 32 bits
@@ -219,7 +217,7 @@ MOST_BYTES = 1 << 30  # of a batch: offsets of text have 32 bits
 
 @dataclass(frozen=True)
 class ReadTable:
-    """What was read of a table, and where the rest is."""
+    """Columns of a table that were read, and the location of the others."""
 
     data: Dataset
     untouched: UntouchedBatches | None
@@ -246,7 +244,7 @@ class UntouchedBatches(UntouchedColumns):
 
     @property
     def small(self) -> bool:
-        """Whether all of it is held easily, and nothing of it was too large to be kept."""
+        """True if all of it is held easily, and nothing of it was too large to be kept."""
         if isinstance(self.table, SpooledBatches) and self.table.shed:
             return False
         return self.table.nbytes is not None and self.table.nbytes <= SMALL

@@ -1,4 +1,4 @@
-"""A table or a query of a database: read once, in one transaction that may only read, and only the columns that are needed."""
+"""Databases as data sources and sinks: a table or query is read once, in a read-only transaction, with needed columns only."""
 
 from __future__ import annotations
 
@@ -36,15 +36,14 @@ __all__ = [
 ]
 
 
-# Connections ----------------------------------------------------------------------------------------------------------
-# Databases through ADBC: which driver a scheme needs, connections, and names as SQL writes them.
-#
-# A driver says its own traits in `DRIVERS`; another database is one more line.
+# Connections and drivers ----------------------------------------------------------------------------------------------
+# Connections to databases through ADBC, the driver of each URL scheme, and quoted SQL names. A driver states its traits
+# in `DRIVERS`; another database is one more line.
 
 
 @dataclass(frozen=True)
 class Driver:
-    """What is special about one database."""
+    """Traits of one database and its driver."""
 
     name: str
     module: str
@@ -76,7 +75,7 @@ def driver_of(place: Place) -> Driver:
 
 
 def quoted(name: str) -> str:
-    """A name of a table or a column as SQL takes it, whatever stands in it.
+    """Quote any name of a table or a column for SQL.
 
     >>> quoted('people"; DROP TABLE people; --')
     '"people""; DROP TABLE people; --"'
@@ -107,7 +106,7 @@ def database_file(place: Place) -> str:
 
 @contextmanager
 def connected(place: Place, words: str, *, write: bool = False) -> Iterator[Any]:
-    """A connection whose changes are kept only if somebody says so (`commit`); it reads only, unless it is to write."""
+    """Open a connection whose changes are kept only after `commit`; it is read-only unless opened for writing."""
     driver = driver_of(place)
     with _said(place, words):
         connection = _connect(driver, place, write)
@@ -124,7 +123,7 @@ def connected(place: Place, words: str, *, write: bool = False) -> Iterator[Any]
 
 
 def execute(connection: Any, statement: str) -> None:
-    """One statement whose result nobody reads."""
+    """Execute a statement without reading its result."""
     with connection.cursor() as cursor:
         cursor.execute(statement)
 
@@ -159,7 +158,7 @@ def _url(place: Place) -> str:
 
 @contextmanager
 def _said(place: Place, words: str) -> Iterator[None]:
-    """Turn what a driver says into one clear message: no password, and no value of the data, which a driver may quote."""
+    """Turn an error of a driver into one clear message: no password, and no value of the data, which a driver may quote."""
     try:
         yield
     except OboroError:
@@ -195,7 +194,7 @@ KNOWN = {
 }
 
 
-# Database in ----------------------------------------------------------------------------------------------------------
+# Reading from databases -----------------------------------------------------------------------------------------------
 
 
 CANNOT_READ = "error_places.cannot_be_read"
@@ -253,7 +252,7 @@ def _only_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select([])
 
 
-# PostgreSQL has types that Arrow lacks: the driver gives their bytes as they go over the wire, and money in cents -----------
+# Types of PostgreSQL that Arrow lacks ---------------------------------------------------------------------------------
 
 
 class _Cast(NamedTuple):
@@ -287,7 +286,7 @@ def _postgres_cast(entry: pa.Field) -> _Cast | None:
 
 
 def _is_foreign(type_: pa.DataType) -> bool:
-    """Whether a type, or one inside it, is none of single values of Arrow's own."""
+    """Return whether a type, or one inside it, is none of single values of Arrow's own."""
     if isinstance(type_, pa.BaseExtensionType):
         return not pa.types.is_string(type_.storage_type)
     if pa.types.is_struct(type_):
@@ -299,7 +298,7 @@ def _is_money(entry: pa.Field) -> bool:
     return (entry.metadata or {}).get(b"POSTGRESQL:type") in (b"money", b"_money")
 
 
-# SQLite has a type for each value, not for each column ----------------------------------------------------------------
+# Column types of SQLite, which has a type for each value --------------------------------------------------------------
 
 TYPES = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(), "blob": pa.binary()}
 ONES = {"int64": "0", "double": "0.0", "string": "''", "binary": "x''"}
@@ -354,9 +353,8 @@ def _sqlite_batches(cursor: Any, source: str, schema: pa.Schema) -> Iterator[pa.
         skip = 0
 
 
-# Database out ---------------------------------------------------------------------------------------------------------
-# A new table of a database, in one transaction: it is there with all its rows, or not at all. The table that was read
-# stays.
+# Writing to databases -------------------------------------------------------------------------------------------------
+# A new table is written in one transaction: with all its rows, or not at all. The table that was read is not changed.
 
 
 CANNOT_WRITE = "error_places.cannot_be_written"
@@ -385,7 +383,7 @@ def _refuse_read(place: Place, read: Place | None, there: bool) -> None:
 
 
 def same_database(one: Place, other: Place) -> bool:
-    """Whether two places are in the same database, by whatever name."""
+    """Return whether two places are in the same database, by whatever name."""
     if driver_of(one) is not driver_of(other):
         return False
     if driver_of(one).is_file:
@@ -396,7 +394,7 @@ def same_database(one: Place, other: Place) -> bool:
 
 
 def _server(place: Place) -> Any:
-    """What only one database of one running server says of itself."""
+    """Return values that identify one database of one running server."""
     asked = "SELECT pg_postmaster_start_time()::text, (SELECT oid FROM pg_database WHERE datname = current_database())"
     with connected(place, CANNOT_WRITE) as connection, connection.cursor() as cursor:
         cursor.execute(asked)
@@ -418,7 +416,7 @@ def _text(value: str) -> str:
 
 
 def is_there(connection: Any, place: Place) -> bool:
-    """Whether there is a table or a view of this name."""
+    """Return whether there is a table or a view of this name."""
     table, schema = place.parameter("table") or "", place.parameter("schema")
     asked = {
         "sqlite": f"SELECT count(*) FROM sqlite_master WHERE lower(name) = lower({_text(table)})",
@@ -505,7 +503,7 @@ def _type(type_: pa.DataType, database: str) -> pa.DataType:
     return type_
 
 
-# Place ----------------------------------------------------------------------------------------------------------------
+# Registered place -----------------------------------------------------------------------------------------------------
 
 
 class Databases(TablePlace):

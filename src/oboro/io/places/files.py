@@ -1,4 +1,4 @@
-"""Files of Parquet and Arrow, one or many, here or in a store, as one table: only the columns that somebody asks for are read."""
+"""Files of a table, one or many, on this machine or in an object store: listing, reading of requested columns, writing."""
 
 from __future__ import annotations
 
@@ -51,11 +51,10 @@ __all__ = [
 
 
 # File systems ---------------------------------------------------------------------------------------------------------
-# File systems, of this machine and of object stores, through Arrow's own clients; any other through fsspec, if it is
+# File systems of this machine and of object stores, through the clients of Arrow; any other through fsspec, if it is
 # installed.
 #
-# Credentials are the business of those libraries: they take them from the environment, from their files, or from the
-# machine.
+# These libraries manage credentials: they take them from the environment, from their files, or from the machine.
 
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")  # those that Arrow knows by a URL
@@ -105,7 +104,7 @@ def _google() -> tuple[str, dict[str, str]]:
 
 
 def _environment() -> tuple[tuple[str, str], ...]:
-    """What a client is made from besides the URL: another endpoint, or other credentials, make another one."""
+    """Return the settings of a client besides the URL: another endpoint, or other credentials, make another one."""
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(CLIENTS)))
 
 
@@ -164,7 +163,7 @@ def _by_fsspec(place: Place) -> tuple[Any, str]:
 
 
 def _client(place: Place, make: Callable[[], Any]) -> Any:
-    """Somebody else's client, which may raise anything for a host or a parameter, and once more when it is thrown away."""
+    """Create a client of another library, which may raise any error for a host or a parameter, and again when it is discarded."""
     said = sys.unraisablehook
     sys.unraisablehook = lambda _: None
     try:
@@ -182,7 +181,7 @@ def _client(place: Place, make: Callable[[], Any]) -> Any:
 
 @contextmanager
 def at_place(place: Place, words: str = "error_places.cannot_be_read") -> Iterator[None]:
-    """Turn what a library says of a place into one clear message, without passwords."""
+    """Turn an error of a library about a place into one clear message, without passwords."""
     try:
         yield
     except OboroError:
@@ -206,11 +205,11 @@ def _why(problem: BaseException, place: Place) -> Any:
     return without_secrets(said, place)
 
 
-# Table files ----------------------------------------------------------------------------------------------------------
+# Files of a table -----------------------------------------------------------------------------------------------------
 # The files of a table: a folder, a pattern, or one object of a store; hive partitions (`year=2024/`) are columns.
 #
-# Files are taken in the order of their names. What begins with `_` or `.` is no data, as everywhere where such folders
-# are written.
+# Files are taken in the order of their names. Names that begin with `_` or `.` are not data, by the usual convention
+# for such folders.
 
 
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
@@ -431,7 +430,7 @@ class ColumnarFiles(BatchTable):
 
     @property
     def rows(self) -> int:  # type: ignore[override]
-        """How many there are."""
+        """Number of rows."""
         return self._footers[1]
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -496,7 +495,7 @@ def _with_keys(batch: pa.RecordBatch, keys: dict[str, str | None], schema: pa.Sc
 
 # Fetched files --------------------------------------------------------------------------------------------------------
 # Files of a store that can only be read as a whole (text, Excel): copied once into a file without a name, and read from
-# there.
+# it.
 
 
 PIECE = 1 << 22
@@ -504,7 +503,7 @@ BY_NUMBER = sys.platform == "linux"  # an open file can be opened again by its n
 
 
 class FetchedFile:
-    """A copy that nobody else can read and that is gone when this is gone, whatever becomes of the process."""
+    """A private copy of a file, which is removed with this object, even if the process is killed."""
 
     def __init__(self, file: TableFile) -> None:
         ending = "".join(Path(file.path).suffixes[-2:])
@@ -549,13 +548,12 @@ def _renamed(said: Message, path: str, shown: str) -> Message:
     return Message(said.id, **{name: one(value) for name, value in said.values.items()})
 
 
-# Store out ------------------------------------------------------------------------------------------------------------
-# Objects out: what is written has another name until it is complete, and a folder says by `_SUCCESS` that all of it is
-# there.
+# Writing to object stores ---------------------------------------------------------------------------------------------
+# An object has another name until it is complete, and a folder is marked complete by `_SUCCESS`.
 #
-# A store has no renaming of folders. So the files of a folder are written under `_oboro-…/`, then copied to their names
-# by the store itself, then `_SUCCESS` is put beside them. While `_oboro-…/` is there and `_SUCCESS` is not, the folder
-# is not complete, and `read` refuses it.
+# A store cannot rename folders. So the files of a folder are written under `_oboro-…/`, then the store copies them to
+# their names, then `_SUCCESS` is added. While `_oboro-…/` exists and `_SUCCESS` does not, the folder is not complete,
+# and `read` refuses it.
 
 
 WORDS = "error_places.cannot_be_written"
@@ -564,7 +562,7 @@ MARK = "_writing"
 
 
 def check_stored(place: Place, force: bool, ours: str = "/") -> None:
-    """Before any work: raise if something is there and may not be replaced, or the store lets nobody look."""
+    """Raise, before any work, if an object exists and may not be replaced, or the store cannot be listed."""
     with at_place(place, WORDS):
         system, path = file_system(place)
         found = _files(system, path.rstrip("/")) if place.kind == "files" else [path] * _is_file(system, path)
@@ -624,7 +622,7 @@ def stored_file(place: Place, force: bool) -> Iterator[Any]:
 
 
 class StoredFolder:
-    """A folder that is being written under names that nobody reads."""
+    """A folder that is being written under names that no reader uses."""
 
     def __init__(self, place: Place, system: Any, path: str, staging: str) -> None:
         self.place, self.system, self.path, self.staging = place, system, path, staging

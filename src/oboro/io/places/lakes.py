@@ -1,5 +1,5 @@
-"""Delta and Iceberg: a table is read as of one commit, and a new one appears by one commit. None is ever replaced: whoever has a
-table's history could still read what was there before.
+"""Lakes (Delta and Iceberg): a table is read as of one commit, and a new one appears by one commit. No table is ever replaced,
+because the history of a table would still contain the earlier rows.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ ABSENT = ("NoSuchTableError", "NoSuchNamespaceError", "TableNotFoundError")  # a
 
 
 class Lake(Protocol):
-    """What one library does."""
+    """Interface to the library of one kind of lake."""
 
     def is_there(self) -> bool:
-        """Whether there is such a table."""
+        """Return whether there is such a table."""
 
     def opened(self) -> tuple[pa.Schema, Any]:
         """Its columns, and what gives a reader for some of them."""
@@ -98,7 +98,7 @@ def write_lake(place: Place, tables: Iterator[pa.Table]) -> None:
 
 @contextmanager
 def _speaking(place: Place, words: str) -> Iterator[None]:
-    """What a library raises, as an error of ours, without what it says: that may hold values and addresses."""
+    """Turn an error of a library into one of oboro, without its text: that may hold values and addresses."""
     try:
         yield
     except OboroError:
@@ -137,7 +137,7 @@ class DeltaTable:
         self.library = _library(place, "deltalake", "delta")
 
     def is_there(self) -> bool:
-        """Whether there is a log."""
+        """Return whether there is a log."""
         return bool(self.library.DeltaTable.is_deltatable(self.location))
 
     def opened(self) -> tuple[pa.Schema, Any]:
@@ -165,7 +165,7 @@ class IcebergTable:
         self.location: str | None = None
 
     def is_there(self) -> bool:
-        """Whether the catalog knows it."""
+        """Return whether the catalog knows it."""
         return bool(self.catalog.table_exists(self.name))
 
     def opened(self) -> tuple[pa.Schema, Any]:
@@ -195,7 +195,7 @@ class IcebergTable:
             _remove(self.location.removeprefix("file://"))
 
 
-# Place ----------------------------------------------------------------------------------------------------------------
+# Registered place -----------------------------------------------------------------------------------------------------
 
 
 class Lakes(TablePlace):

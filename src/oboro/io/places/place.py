@@ -1,4 +1,4 @@
-"""Names of places: a path, a glob, or a URL of an object store or of a table in a database.
+"""Place of a data source or sink by its name: a path, a glob, or a URL of an object store or of a table in a database.
 
 A name may hold a password, and a path may hold values of the data (`zip=1234/part.parquet`): what messages and reports say is
 `shown`, which has neither.
@@ -61,7 +61,7 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on a file system of this machine."""
+        """True if it is on a file system of this machine."""
         return not self.scheme
 
     def parameter(self, name: str) -> str | None:
@@ -81,7 +81,7 @@ class Place:
 
     @property
     def secrets(self) -> list[str]:
-        """What must not be said: the password of the URL, as it stands there and as it is meant, and other parameters' values."""
+        """Secrets of the URL: the password of the URL, as it stands there and as it is meant, and other parameters' values."""
         user, _, _ = self.path.split("/", 1)[0].rpartition("@") if self.scheme else ("", "", "")
         password = user.partition(":")[2]
         given = [value for name, value in self.parameters if re.search("pass|secret|key|token", name, re.IGNORECASE)]
@@ -90,7 +90,7 @@ class Place:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is one file of this machine, or standard output."""
+        """True if it is one file of this machine, or standard output."""
         return not self.scheme and self.kind == "file"
 
     @property
@@ -102,7 +102,7 @@ class Place:
 
     @property
     def wild(self) -> bool:
-        """Whether it names files by a pattern."""
+        """True if it names files by a pattern."""
         return self.kind == "files" and bool(GLOB.search(self.path))
 
     @property
@@ -111,7 +111,7 @@ class Place:
         return self.path.rstrip("/").rsplit("/", 1)[-1]
 
 
-# Registry -------------------------------------------------------------------------------------------------------------
+# Registry of places ---------------------------------------------------------------------------------------------------
 
 
 class TablePlace:
@@ -175,7 +175,7 @@ class TablePlaces(Mapping[str, TablePlace]):
 TABLE_PLACES = TablePlaces()
 
 
-# Names ----------------------------------------------------------------------------------------------------------------
+# Names of places ------------------------------------------------------------------------------------------------------
 
 
 def without_values(path: str) -> str:
@@ -188,7 +188,7 @@ def without_values(path: str) -> str:
 
 
 def without_secrets(text: str, place: Place) -> str:
-    """What somebody else said of a place, in one line, without what must not be said."""
+    """Return the text of another library about a place in one line, without secrets."""
     for secret in sorted(place.secrets, key=len, reverse=True):
         text = text.replace(secret, "***")
     for name, shown in ((place.text, place.shown), (place.path, without_values(place.path))):
@@ -197,7 +197,7 @@ def without_secrets(text: str, place: Place) -> str:
 
 
 def as_place(name: str | Path | Place) -> Place:
-    """What a name means.
+    """Return the place of a name.
 
     >>> as_place("s3://bucket/people/").kind, as_place("people.csv").kind, as_place("sqlite:///a.db?table=people").kind
     ('files', 'file', 'table')
@@ -237,7 +237,7 @@ def _local_kind(path: str) -> Kind:
 
 
 def is_plain_file(name: object) -> bool:
-    """Whether a name is that of one file of this machine, standard input included: what needs nothing of this folder."""
+    """Return whether a name is that of one file of this machine, standard input included: what needs nothing of this folder."""
     text = os.fspath(name) if isinstance(name, str | os.PathLike) else ""
     if isinstance(name, str) and "://" in text:
         return False
@@ -252,7 +252,7 @@ def parameters_of(query: str) -> tuple[tuple[str, str], ...]:
 
 
 def names_a_place(source: object) -> bool:
-    """Whether a table is to be read: a path or a URL, bytes, or what another library holds and has not computed yet."""
+    """Return whether a table is to be read: a path or a URL, bytes, or what another library holds and has not computed yet."""
     if isinstance(source, str | Path | bytes | bytearray | memoryview):
         return True
     kind = type(source)
@@ -262,5 +262,5 @@ def names_a_place(source: object) -> bool:
 
 
 def _is_frame(source: object) -> bool:
-    """Whether it is a table in memory, which comes back as what it is."""
+    """Return whether it is a table in memory, which comes back as what it is."""
     return type(source).__module__.split(".")[0] in ("pandas", "polars", "narwhals", "pyarrow", "modin", "cudf")

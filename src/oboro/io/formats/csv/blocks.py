@@ -1,4 +1,4 @@
-"""CSV text cut into blocks of records."""
+"""Blocks of records, cut from CSV text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RecordBlock:
 
 @dataclass
 class RecordCutter:
-    """Cuts a stream into blocks of records, and packs the fields of the columns that somebody asks for."""
+    """Cutter of a stream into blocks of records, which packs the fields of requested columns."""
 
     stream: ByteStream
     dialect: Dialect

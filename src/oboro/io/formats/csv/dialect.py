@@ -1,4 +1,4 @@
-"""What a CSV file looks like: its delimiter, its quotes, whether spaces follow the delimiter, whether it has a header.
+"""Dialect of a CSV file: its delimiter, its quotes, whether spaces follow the delimiter, whether it has a header.
 
 Guessed from the beginning of the file with Python's own `csv` module, so that a human could check every guess; what
 the guess is made for is then held strictly on every row.
@@ -52,7 +52,7 @@ SPACE = re.compile(" ")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written. `space`: spaces after a delimiter are not part of the value, as in `a, b`.
+    """Notation of a CSV file. `space`: spaces after a delimiter are not part of the value, as in `a, b`.
 
     `single`: there is one column, in which a delimiter is a character like any other (`Smith, John`). In such a table a blank line
     is a record, but for those `blank` ones before the header.
@@ -75,12 +75,12 @@ class Dialect:
 
     @property
     def cut(self) -> str:
-        """What ends a field in the file."""
+        """Delimiter of fields in the file."""
         return NO_DELIMITER if self.single else self.delimiter
 
     @property
     def skipped(self) -> int:
-        """How many records stand before the first row."""
+        """Number of records before the first row."""
         return int(self.header) + self.blank
 
     def records(self, text: str) -> list[list[str]]:
@@ -120,13 +120,13 @@ def dialect_of(
 
 
 def _blank_lines(sample: str) -> int:
-    """How many lines before the first one with something in it."""
+    """Count the blank lines before the first other one."""
     before = sample[: len(sample) - len(sample.lstrip("\r\n"))]
     return len(re.findall(r"\r\n?|\n", before))
 
 
 def _fit(sample: str, dialect: Dialect) -> tuple[float, bool, int]:
-    """How well a dialect explains the sample: the share of records as wide as the first one, quotes used, how wide it is."""
+    """Rate how well a dialect explains the sample: the share of records as wide as the first one, quotes used, how wide it is."""
     records = dialect.records(sample)[:ROWS]
     width = len(records[0]) if records else 0
     if width < 2:
@@ -136,7 +136,7 @@ def _fit(sample: str, dialect: Dialect) -> tuple[float, bool, int]:
 
 
 def _quoted(dialect: Dialect, sample: str) -> bool:
-    """Whether an unusual quote stands around some field of every record."""
+    """Return whether an unusual quote encloses some field of every record."""
     mark, edge = re.escape(dialect.quote), re.escape(dialect.delimiter)
     field = re.compile(f"(^|{edge}) *{mark}[^{mark}]*{mark} *({edge}|$)")
     lines = sample.splitlines()[1:ROWS]
@@ -185,14 +185,14 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
 
 
 def notes_of(path: str, sample: str, dialect: Dialect, names: Sequence[str]) -> tuple[Message, ...]:
-    """What is to be said of columns that the header does not name, and of one column that may be several."""
+    """Report columns without a name in the header, and one column that may be several."""
     below = _columns_below(sample) if dialect.single else None
     one = () if below is None else (Message("io.one_column", path=path, delimiter=below[0], columns=below[1]),)
     return (*names_by_place(path, dialect.records(sample)[0], names), *one)
 
 
 def names_by_place(path: str, first: Sequence[str], names: Sequence[str]) -> tuple[Message, ...]:
-    """Which columns have names that the header does not have."""
+    """Report the columns with names that the header does not have."""
     called = [(place, name) for place, name in enumerate(names, 1) if not first[place - 1]]
     return tuple(Message("io.named_by_place", path=path, place=place, name=name) for place, name in called)
 
@@ -210,11 +210,11 @@ def _columns_below(sample: str) -> tuple[str, int] | None:
     return None
 
 
-# Encoded text ---------------------------------------------------------------------------------------------------------
-# CSV text in another encoding than UTF-8: what its characters become, and that no two values become one.
+# Text in other encodings ----------------------------------------------------------------------------------------------
+# CSV text in another encoding than UTF-8: characters are replaced so that no two values become equal.
 #
-# Labels have characters that some encodings lack: cp932 has neither `–` nor `≥`. They are replaced by characters that
-# say the same and are read the same (`20～24`, `≧80`). Any other character that the encoding lacks is an error, before
+# Labels have characters that some encodings lack: cp932 has neither `–` nor `≥`. They are replaced by characters of the
+# same meaning that are read alike (`20～24`, `≧80`). Any other character that the encoding lacks is an error, before
 # anything is written.
 
 

@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet opens: cells that it would run as formulas are guarded, and counted."""
+"""Guard against formulas in CSV: cells that a spreadsheet would run are changed, and counted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FormulaGuard:
 
     @property
     def said(self) -> Message:
-        """What was changed, for people."""
+        """Report the changes."""
         columns = [name for name, count in self.cells.items() if count]
         if not columns:
             return Message("report.excel_safe.none")

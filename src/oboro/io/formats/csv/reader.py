@@ -1,4 +1,4 @@
-"""CSV text to an encoded table, block by block, on all cores.
+"""Reader of CSV text: parse it into an encoded table, block by block, on all cores.
 
 While the columns of one block are numbered, the next block is read and cut into fields. What is kept of a row is one small code
 per column; buffers are used again and again, because memory that was never touched before costs more than the parsing.
@@ -116,26 +116,26 @@ class ColumnCoder:
 
     @property
     def found(self) -> int:
-        """How many values there are so far."""
+        """Number of values so far."""
         return int(self.table[numbering.FOUND])
 
     @property
     def rows(self) -> int:
-        """How many rows have their code."""
+        """Number of rows with a code."""
         return int(self.table[numbering.ROWS])
 
     @property
     def hashed(self) -> int:
-        """How many of the values are in the table of slots: all but short whole numbers."""
+        """Number of values in the table of slots: all but short whole numbers."""
         return int(self.table[numbering.HASHED])
 
     def size(self, rows: int) -> int:
-        """How many bytes it takes with so many rows, about: its codes, and each different value so far."""
+        """Estimate the bytes of the column with so many rows: its codes, and each different value so far."""
         return rows * self.codes.itemsize + int(self.offsets[self.found]) + A_VALUE * self.found
 
     @property
     def waits(self) -> bool:
-        """Whether equal values are still to be found, because nearly all differ."""
+        """True if equal values are still to be found, because nearly all differ."""
         return self.slots.size == 0
 
     def grow(self, block: RecordBlock, expected: int) -> None:
@@ -233,7 +233,7 @@ class ColumnCoder:
 
 
 def _projected(found: int, rows: int, expected: int) -> int:
-    """How many distinct values there will be in all, if every value is as likely as another; 0 where it is too early to say.
+    """Estimate the final number of distinct values, all taken as equally likely; 0 if it is too early for an estimate.
 
     Of D values, n rows show about D · (1 − exp(−n/D)): the share of new ones says n/D. Without this guess, the tables of a
     column of many values would be doubled, and filled anew, ten times.
@@ -249,7 +249,7 @@ def _projected(found: int, rows: int, expected: int) -> int:
 
 
 def _slots(values: int) -> int:
-    """How many words a table for so many values has: lines of two slots, a quarter of them free."""
+    """Return the number of words of a table for so many values: lines of two slots, a quarter of them free."""
     return 8 * (values * 2 // 3 + 2)
 
 
@@ -338,7 +338,7 @@ class CsvParser:
         cutter.check(current)
 
     def _turns(self) -> Iterator[int]:
-        """Where the columns begin that a thread takes together, those of many values first.
+        """Return where the columns begin that a thread takes together, those of many values first.
 
         They wait for memory and take longest: begun last, they keep one core waiting for the other at every block.
         """
@@ -366,7 +366,7 @@ class CsvParser:
                     self.coders[begin].grow(block, expected)
 
     def _expected(self) -> int:
-        """How many rows the file will have, a little generously, if it goes on as it began."""
+        """Estimate the number of rows of the file from its beginning, slightly too high."""
         done, total = self.cutter.stream.done(), self.cutter.stream.total
         if not total or not done or not self.used:
             return 2 * self.rows
@@ -390,8 +390,8 @@ def parse(
     return Dataset(columns, parser.rows)
 
 
-# Parse held -----------------------------------------------------------------------------------------------------------
-# Reading a CSV file of which only some columns are held: every record is checked, and where blocks end is remembered.
+# Reading with some columns loaded -------------------------------------------------------------------------------------
+# Only some columns are loaded: every record is checked, and the ends of blocks are kept.
 
 
 FEWEST_JOINED = 3  # columns beside each other that are looked at together
@@ -447,10 +447,10 @@ class CheckingCutter(RecordCutter):
 
 
 class FieldFingerprints:
-    """One 64-bit number a record, from its fields in some columns, with keys that are drawn anew for every file."""
+    """One 64-bit number a record, from its fields in some columns, with new random keys for every file."""
 
     def __init__(self, places: np.ndarray, skipped: int) -> None:
-        """`places` of the columns among the cells of a block; `skipped` records stand before the first row."""
+        """`places` of the columns among the cells of a block; `skipped` records precede the first row."""
         self.places, self.skipped = places, skipped
         self.keys = np.random.default_rng().integers(0, 1 << 64, places.size, np.uint64)
         self.parts: list[np.ndarray] = []
@@ -470,7 +470,7 @@ def _decoded_as_text(value: str) -> bool:
 def parse_held(
     stream: ByteStream, dialect: Dialect, columns: HeldColumns, progress: RowProgress | None = None
 ) -> tuple[Dataset, UntouchedCsvColumns]:
-    """Encode the columns that are to be held. Memory: their codes and dictionaries."""
+    """Encode the columns to load. Memory: their codes and dictionaries."""
     names, held, fingerprinted, limited = columns
     file_state = FileState.of(stream.path)
     place = {name: number for number, name in enumerate(names)}
@@ -516,7 +516,7 @@ def _counting(cutter: CheckingCutter, progress: RowProgress | None) -> ByteProgr
 
 
 # Raw cells ------------------------------------------------------------------------------------------------------------
-# The cells of a CSV file with their quotes: some tools tell `""` from nothing, and `"1"` from `1`.
+# Cells with their quotes: some tools distinguish `""` from an empty field, and `"1"` from `1`.
 
 
 RAW_PIECE = 1 << 22
@@ -524,7 +524,7 @@ RAW_PIECE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class RawCells:
-    """One file, read again when somebody asks for a column's cells as they stand in it."""
+    """One file, read again when the unchanged cells of a column are requested."""
 
     path: str
     dialect: Dialect
@@ -532,7 +532,7 @@ class RawCells:
     _read: dict[str, Column] = field(default_factory=dict, repr=False)
 
     def beside(self, data: Dataset) -> Dataset:
-        """The table whose columns know their cells as they stand in the file."""
+        """Return the table with columns that know their cells in the file."""
         columns = {
             name: Column(column.values, column.codes, _Cells(self, name, column))
             for name, column in data.columns.items()
@@ -556,7 +556,7 @@ class RawCells:
 
     @cached_property
     def _quotes(self) -> bool:
-        """Whether there is a quote in the file at all."""
+        """True if there is a quote in the file at all."""
         quote, piece = self.dialect.quote.encode(), memoryview(bytearray(RAW_PIECE))
         with open_stream(self.path, self.dialect.encoding) as stream:
             while got := stream.readinto(piece):
@@ -567,7 +567,7 @@ class RawCells:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Makes one column as it stands in the file."""
+    """Loader of one column with its unchanged cells of the file."""
 
     file: RawCells
     name: str

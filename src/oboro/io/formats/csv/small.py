@@ -36,11 +36,11 @@ MOST = 1 << 17  # values in a small table
 
 
 def is_small(data: Dataset) -> bool:
-    """Whether a table is written by Python."""
+    """Return whether a table is written by Python."""
     return little_work(data.rows * len(data.columns), MOST)
 
 
-# In ------------------------------------------------------------------------------------------------------------------
+# Reading --------------------------------------------------------------------------------------------------------------
 
 
 def read_columns(
@@ -66,7 +66,7 @@ def read_columns(
 def hold_columns(
     stream: ByteStream, dialect: Dialect, columns: HeldColumns, progress: RowProgress | None = None
 ) -> tuple[Dataset, UntouchedCsvColumns | None]:
-    """Encode the columns that are to be held; the others, if there are any, stay in the file. See `parse_held`."""
+    """Encode the columns to load; the others, if there are any, stay in the file. See `parse_held`."""
     names, held, fingerprinted, limited = columns
     text = stream.whole()
     if limited and text is not None and len(text) > column_store.HELD_TOO:
@@ -122,11 +122,11 @@ def _fingerprints(rows: list[list[str]], names: Sequence[str], wanted: Sequence[
     return FileFingerprints(tuple(wanted), [np.array(numbers, dtype=np.uint64)])
 
 
-# Out -----------------------------------------------------------------------------------------------------------------
+# Writing --------------------------------------------------------------------------------------------------------------
 
 
 def text_before_rows(names: Sequence[str], dialect: Dialect) -> bytes:
-    """What stands before the first row: the byte order mark and the names, where the input had them."""
+    """Return the text before the first row: the byte order mark and the names, if the input had them."""
     mark = b"\xef\xbb\xbf" if dialect.encoding == "utf-8-sig" else b""
     if not dialect.header:
         return mark
@@ -146,7 +146,7 @@ def text_of_rows(data: Dataset, dialect: Dialect) -> bytes:
 
 
 def _quoted(texts: Sequence[str], dialect: Dialect, alone: bool) -> list[str]:
-    """Values as they stand in the file: quoted where they must be. A line with one empty field would be no line at all."""
+    """Return values in the form of the file: quoted where necessary. A line with one empty field would be no line at all."""
     quote, marks = dialect.quote, re.escape(dialect.quote + dialect.delimiter)
     must = re.compile(rf"[\n\r{marks}]|^[ \t]|[ \t]\Z" + (r"|\A\Z" if alone else ""))
     return [f"{quote}{text.replace(quote, 2 * quote)}{quote}" if must.search(text) else text for text in texts]

@@ -1,4 +1,4 @@
-"""Tables of CSV: a file of text, packed or not, as encoded columns."""
+"""Tables of CSV: read a file of text, compressed or not, into encoded columns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _table(
 
 
 def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str], tuple[Message, ...]]:
-    """How a CSV file is written, the names of its columns, and what is to be said of these."""
+    """Return the dialect of a CSV file, the names of its columns, and notes on these."""
     sample = stream.sample()
     dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
     first = first_record(stream.path, sample, dialect)

@@ -1,4 +1,4 @@
-"""CSV to CSV in one go: held columns are exchanged, dropped ones left out, all others copied as they stand, on all cores."""
+"""Writer of CSV: rows of encoded tables, and CSV to CSV in one pass, where only loaded columns are replaced or dropped."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from oboro.text.language import RowProgress
 __all__ = ["BlockCopy", "CopyThrough", "CsvRows", "column_table", "dictionary_text", "must_quote", "write_rows"]
 
 
-# Rows out -------------------------------------------------------------------------------------------------------------
-# Encoded tables to comma-separated text: only dictionaries are turned into text, rows are copied from them.
+# Rows as text ---------------------------------------------------------------------------------------------------------
+# Only dictionaries are turned into text; rows are copied from them.
 
 
 PIECE = 1 << 20  # bytes of text made at a time
@@ -83,7 +83,7 @@ def write_rows(file: Any, data: Dataset, dialect: Dialect, before: CsvRows | Non
 
 
 def column_table(codes: np.ndarray, text: pa.Array) -> tuple[int, int, int, int, int]:
-    """Where the kernel finds a column's codes and its dictionary's offsets and text, how wide a code is, how many values."""
+    """Return the addresses of a column's codes, dictionary offsets and text for the kernel, code width and number of values."""
     _, offsets, data = text.buffers()
     begin = offsets.address + 4 * text.offset if offsets is not None else 0
     return address(codes), begin, data.address if data is not None else 0, codes.itemsize, len(text)
@@ -96,7 +96,7 @@ def longest(text: pa.Array) -> int:
 
 
 def dictionary_text(name: str, column: Column, dialect: Dialect, alone: bool) -> pa.Array:
-    """A column's dictionary as it stands in the file: a missing value is empty, and what must be quoted is."""
+    """Return a column's dictionary in the form of the file: a missing value is empty, and values are quoted where necessary."""
     texts = column.values if pa.types.is_string(column.values.type) else pa.array(column.texts, pa.large_string())
     if texts.nbytes >= 1 << 31:
         raise FileError(Message("error_io.text_too_large", name=name))
@@ -114,7 +114,7 @@ def must_quote(dialect: Dialect) -> np.ndarray:
 
 
 def _quoted(texts: pa.Array, dialect: Dialect, alone: bool) -> pa.Array:
-    """Values as they stand in the file: quoted where they must be. A line with one empty field would be no line at all."""
+    """Return values in the form of the file: quoted where necessary. A line with one empty field would be no line at all."""
     kinds = must_quote(dialect)
     starts, text = _arrays(texts)
     places = np.zeros(len(texts) + 1, dtype=np.int64)
@@ -136,7 +136,7 @@ def _arrays(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return starts, np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, dtype=np.uint8)
 
 
-# Copy through ---------------------------------------------------------------------------------------------------------
+# Copy from CSV to CSV -------------------------------------------------------------------------------------------------
 
 
 B = TypeVar("B")
@@ -210,7 +210,7 @@ class CopyThrough:
             yield from parts
 
     def each(self, act: Callable[[BlockCopy], B], done: RowProgress | None = None) -> Iterator[B]:
-        """What `act` makes of each block, in order. Its memory is used again when the next one is asked for."""
+        """Yield the result of `act` for each block, in order. Its memory is used again when the next one is asked for."""
         self.untouched.check()
         row = 0
         with ThreadPoolExecutor(os.cpu_count()) as pool:

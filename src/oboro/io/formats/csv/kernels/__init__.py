@@ -1,1 +1,1 @@
-"""Compiled loops over CSV text."""
+"""Kernels for CSV text: compiled loops over cells and records."""

@@ -1,4 +1,4 @@
-"""A field of text as a *cell* of three 64-bit words, so that equal cells mean equal values and most work never returns
+"""Cells: fields of text as three 64-bit words, so that equal cells mean equal values and most work never returns
 to the text.
 
 - up to 23 bytes: the bytes themselves, zeros behind them, and in the top byte of the third word how many there are;
@@ -6,7 +6,7 @@ to the text.
   are compared.
 
 A call of a kernel serves many columns, whose arrays have different types and grow while it runs. So the kernels of
-this room take the arrays of a column as *addresses* in a table of whole numbers (`pointer`), which nothing checks.
+this package take the arrays of a column as *addresses* in a table of whole numbers (`pointer`), which nothing checks.
 They stay safe on any input by four rules:
 
 - *The arrays outlive the call.* Whoever fills the table holds them: `ColumnCoder`, `CsvRows`, `CopyThrough`. An array
@@ -119,19 +119,19 @@ def spread(first: int, second: int, third: int) -> int:
 
 @kernel(inner=True)
 def place_of(third: int) -> int:
-    """Where a long field starts in its text."""
+    """Return the start of a long field in its text."""
     return np.int64(third & LOW)
 
 
 @kernel()
 def size_of(third: int) -> int:
-    """How many bytes a field has."""
+    """Return the number of bytes of a field."""
     return np.int64((third >> U(32)) & U(0xFFFFFF) if third >= LONG else third >> U(56))
 
 
 @kernel(inner=True)
 def same(words: np.ndarray, place: int, others: np.ndarray, other: int, size: int) -> bool:
-    """Whether two long texts of the same size are equal."""
+    """Return whether two long texts of the same size are equal."""
     last = place + size - 8
     if word_at(words, last) != word_at(others, other + size - 8):
         return False

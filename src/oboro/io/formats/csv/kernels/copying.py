@@ -1,5 +1,5 @@
-"""Comma-separated text to comma-separated text: some fields are exchanged or left out, the others are copied as they
-stand.
+"""Kernels for copying comma-separated text: some fields are replaced or dropped, the others are copied
+unchanged.
 
 Neighbouring fields that stay are copied together, delimiters included, so a wide table costs little more than finding
 the ends of its fields. What is written is what would be written if every field had been read and written: quotes only
@@ -30,7 +30,7 @@ ENDS, MUST = 2, 1
 
 @kernel(inner=True)
 def label(table: np.ndarray, row: int) -> tuple[int, int]:
-    """Where the text of a row's value starts, and where it ends."""
+    """Return the start and the end of the text of a row's value."""
     if table[WIDTH] == 1:
         code = np.int64(carray(pointer(table[CODES]), row + 1, np.uint8)[row])
     elif table[WIDTH] == 2:
@@ -66,7 +66,7 @@ def quote_into(text: np.ndarray, start: int, end: int, quote: int, out: np.ndarr
 
 @kernel(inner=True)
 def closing(text: np.ndarray, place: int, end: int, quote: int, kinds: np.ndarray) -> tuple[int, int]:
-    """Where the quoted text that starts at `place` is closed (or `end`), and whether it needs its quotes."""
+    """Find the closing quote of the text at `place` (or `end`), and whether the text needs its quotes."""
     must = 0
     while place < end:
         if text[place] == quote:
@@ -80,7 +80,7 @@ def closing(text: np.ndarray, place: int, end: int, quote: int, kinds: np.ndarra
 
 @kernel(inner=True)
 def plain_end(text: np.ndarray, place: int, fields: int, quote: int, delimiter: int) -> int:
-    """Where the line ends whose last `fields` start at `place`, if all of them can be copied as they stand; else −1.
+    """Find the end of the line whose last `fields` start at `place`, if all can be copied unchanged; else −1.
 
     That is so where none has a quote, a byte below 14, or a space at an end. 64 bytes are looked at together: field by field it
     took four times as long, since nothing foretells where a field ends. A line break stands behind the text. O(bytes).

@@ -1,4 +1,4 @@
-"""Comma-separated text cut into cells."""
+"""Kernels for cutting comma-separated text into cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPEAT = U(0x0101010101010101)  # times a byte: that byte eight times
 
 @intrinsic  # type: ignore[misc]
 def trailing_zeros(typing: Any, word: Any) -> Any:
-    """How many zero bits a word other than 0 ends in."""
+    """Count the trailing zero bits of a word other than 0."""
 
     def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], cgutils.true_bit)
@@ -52,7 +52,7 @@ def marks_at(typing: Any, words: Any, place: Any, mark: Any) -> Any:
 
 @kernel(inner=True)
 def ones(word: int) -> int:
-    """How many bits of a word are set."""
+    """Count the bits of a word that are set."""
     word = word - ((word >> U(1)) & U(0x5555555555555555))
     word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
     word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)
@@ -61,7 +61,7 @@ def ones(word: int) -> int:
 
 @kernel(inner=True)
 def run_end(buffer: np.ndarray, place: int, fields: int, quote: int, delimiter: int) -> int:
-    """Where so many fields end that start at `place`, at a delimiter or a line break; −1 if a quote or a byte below 14 is there.
+    """Find the end of the fields that start at `place`, a delimiter or a line break; −1 if a quote or a byte below 14 is there.
 
     64 bytes are looked at together: nothing foretells where the next field ends, but how many end here is counted at once.
     A line break stands behind the text. O(bytes).
@@ -105,7 +105,7 @@ def next_mark(words: np.ndarray, place: int, mark: int) -> int:
 def closing_quote(
     buffer: np.ndarray, words: np.ndarray, place: int, end: int, kinds: np.ndarray, quote: int
 ) -> tuple[int, bool, int]:
-    """Where the quoted text that starts at `place` is closed (or `end`, or a NUL), whether quotes are doubled, line breaks."""
+    """Find the closing quote of the text at `place` (or `end`, or a NUL), whether quotes are doubled, and count line breaks."""
     doubled = False
     lines = 0
     while True:

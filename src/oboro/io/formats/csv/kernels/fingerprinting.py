@@ -1,4 +1,5 @@
-"""One number for the fields of a record that stay in the file, so that equal records are found without holding them."""
+"""Kernels for fingerprinting records: one number for the fields that stay in the file, so that equal records are found
+without loading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of a column numbered by first appearance.
+"""Kernels for numbering the cells of a column by first appearance.
 
 The distinct values of a column stand one after another in its `text`, from `offsets[code]` on: what Arrow needs in the end, so
 nothing is copied then. `slots` is an open-addressing table over them, four words each: the cell (a long one with its place in
@@ -46,7 +46,7 @@ BATCH = 128  # rows that are prepared together
 
 @kernel(inner=True)
 def share(hashed: int, count: int) -> int:
-    """Which of `count` equal parts a hash falls into."""
+    """Return the number of the part, of `count` equal ones, for a hash."""
     return ((hashed >> U(32)) * count) >> U(32)
 
 
@@ -204,7 +204,7 @@ def pack_values(offsets: np.ndarray, known: np.ndarray, count: int, hashed: bool
 
 @kernel()
 def full(words: int) -> int:
-    """How many values a table of so many words takes: a quarter of its slots stays free, so that most are found at once."""
+    """Return the capacity of a table of so many words: a quarter of its slots stays free, so that most are found at once."""
     return (words >> 4) * 3
 
 

@@ -1,4 +1,4 @@
-"""Codes to comma-separated text: which values need quotes, and then the rows, eight bytes at a time."""
+"""Kernels for rendering codes as comma-separated text: quoting of values, then rows, eight bytes at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODES, OFFSETS, TEXT, WIDTH, ENTRIES = 0, 1, 2, 3, 4
 def quoted_sizes(
     text: np.ndarray, offsets: np.ndarray, kinds: np.ndarray, quote: int, empty: bool, out: np.ndarray
 ) -> int:
-    """How many bytes each value takes once it is quoted where it must be; returns how many must. O(bytes).
+    """Write the size of each value in bytes, quotes included; return the number of values that need quotes. O(bytes).
 
     `kinds` says for each byte where it makes quotes necessary; `empty` says whether an empty value needs them too.
     """
