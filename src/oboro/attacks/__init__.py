@@ -1,1 +1,1 @@
-"""Attacks on a release, each measured beside a control."""
+"""Attacks on a release, each measured against a control."""

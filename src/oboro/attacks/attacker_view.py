@@ -1,4 +1,4 @@
-"""Two tables as an attacker compares them: people have places, released records have what they may stand for."""
+"""The attacker's comparison of known people with released records, column by column and class by class."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ __all__ = [
 ]
 
 
-# Column comparison ----------------------------------------------------------------------------------------------------
-# One column as an attacker compares it: a place for each original value, what it may stand for for each released one.
+# Comparison of columns ------------------------------------------------------------------------------------------------
+# One column as an attacker compares it: a position for each original value, a set of possible values for each released
+# one.
 #
-# `31–38`, `{F, M}`, `*` and labels of a hierarchy are compared by what they mean. A label that nothing explains stands
-# for the original values that became it, if it is known which records did and there are several, and so does a number
-# to which numbers were rounded. Otherwise (a pseudonym is one value's) it fits nobody, so that an attack never succeeds
-# by misunderstanding.
+# `31–38`, `{F, M}`, `*` and labels of a hierarchy are compared by what they mean. A label without an explanation
+# represents the original values that became it, if it is known which records did and there are several, and so does a
+# number to which numbers were rounded. Otherwise (a pseudonym represents one value) it matches no person, so that an
+# attack never succeeds by misunderstanding.
 
 
 LARGEST_TABLE = 20_000_000  # bytes of "fits or not" for one column with sets of values
@@ -80,7 +81,7 @@ class ColumnComparison:
 def compare_columns(
     original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None = None
 ) -> ColumnComparison:
-    """How the values of one column are compared; `rows`: from which original row each released one came, if known.
+    """Compare the values of one column; `rows`: the original row of each released one, if known.
 
     O(both dictionaries), with a logarithm where values are put in order; O(rows) where labels are explained by `rows`.
     """
@@ -202,11 +203,11 @@ def _sets(recoded: RecodedColumn) -> ColumnComparison:
 
 
 # Known people ---------------------------------------------------------------------------------------------------------
-# The people whom an attacker knows, and how many of them fit a description: all are asked, whatever the size of the
-# table.
+# The people whom an attacker knows, and the number of them who match a description, over the whole table.
 #
-# Whether exactly one person fits a description cannot be told from a part of the table: who is alone there may have
-# doubles elsewhere. So nobody is left out; but only those are looked at who fit the rarest word of the description.
+# A part of the table cannot show that exactly one person matches a description: a person who is unique there may have
+# doubles elsewhere. So all people are included; but only those are compared who match the rarest word of the
+# description.
 
 
 AT_ONCE = 2000  # descriptions that people pass by: lists for every place grow with their square
@@ -248,7 +249,7 @@ class Descriptions:
 
 @dataclass(frozen=True, eq=False)
 class KnownPeople:
-    """Some columns of people as codes, and the place that each code stands for. 4 bytes for each cell."""
+    """Some columns of people as codes, and the position of each code. 4 bytes for each cell."""
 
     comparisons: tuple[ColumnComparison, ...]
     codes: np.ndarray  # columns × people
@@ -303,7 +304,7 @@ class KnownPeople:
         return np.asarray(out[which])
 
     def each(self, rows: np.ndarray, described: Descriptions) -> np.ndarray:
-        """Whether the n-th of these people fits the n-th description. O(people · columns)."""
+        """Test the n-th of these people against the n-th description. O(people · columns)."""
         out = np.ones(rows.size, bool)
         for j, comparison in enumerate(self.comparisons):
             place, low, high = self.places[j][self.codes[j, rows]], described.low[:, j], described.high[:, j]
@@ -533,7 +534,7 @@ class AttackerView:
         return out
 
     def effort(self, places: np.ndarray, classes: ReleasedClasses, rng: np.random.Generator) -> float:
-        """How many words are looked at for one of these people, on average."""
+        """Average number of words compared for one of these people."""
         out = np.empty(len(places), np.int64)
         return self._search(places, classes, np.full(len(places), -1), rng, out) / max(1, len(places))
 

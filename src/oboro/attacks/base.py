@@ -50,8 +50,8 @@ __all__ = [
 ]
 
 
-# Rates ----------------------------------------------------------------------------------------------------------------
-# How often an attack was right, with its error, against how often it is right without the victim's record.
+# Success rates --------------------------------------------------------------------------------------------------------
+# Success rate of an attack with its error, against the rate without the victim's record.
 #
 # Rates and their errors are those of Giomi et al., *A Unified Framework for Quantifying Privacy Risk in Synthetic Data*
 # (PETS 2023; the package anonymeter): Wilson's interval for each rate, and (attack − control) / (1 − control) for the
@@ -126,7 +126,7 @@ class Rate:
 
 
 class AddedRisk(NamedTuple):
-    """What a release adds to the control, with its 95 % interval."""
+    """Risk that a release adds to the control, with its 95 % interval."""
 
     value: float
     low: float
@@ -134,7 +134,7 @@ class AddedRisk(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What comes of an attack and its control."""
+    """Result of an attack and its control."""
 
     risk: AddedRisk | None
     better: bool
@@ -249,7 +249,7 @@ class Attack(Noted):
         return replace(exact, told=told) if rounded else exact
 
 
-# Scenario -------------------------------------------------------------------------------------------------------------
+# Attack scenario ------------------------------------------------------------------------------------------------------
 
 
 MOST_CLASSES = 200_000  # of more, those of as many random records are searched for the nearest one
@@ -305,7 +305,7 @@ class AttackScenario:
 
     @cached_property
     def control_rows(self) -> np.ndarray:
-        """Who of the control group is asked about, the same in every attack."""
+        """Rows of the control group that attacks ask about, the same in every attack."""
         count = 0 if self.outside is None else len(self.outside)
         return self.rng.permutation(count)[: self.targets.size]
 
@@ -463,7 +463,7 @@ class Neighbours:
         return np.where(chosen < 0, -1, np.where(mine & (picked == without), last, picked))
 
 
-# Methods --------------------------------------------------------------------------------------------------------------
+# Attack methods -------------------------------------------------------------------------------------------------------
 
 
 Question = Literal["singling out", "linkability", "inference"]

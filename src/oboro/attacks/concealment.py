@@ -1,4 +1,4 @@
-"""Attacks on a non-homogeneous release: how often does someone who knows everybody's quasi-identifiers guess right?
+"""Attacks on non-homogeneous releases by an attacker who knows all quasi-identifiers: linkage, medoid, rerun.
 
 The definition of k-concealment asks what is possible; an attacker asks what is likely. Where a record was built around its
 true owner, the owner is the middle one of those who fit it, and guessing the middle one is right far more often than 1/k.

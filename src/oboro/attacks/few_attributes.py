@@ -1,4 +1,4 @@
-"""Special uniques of both tables, counted; of very many records that stand alone, estimated from some of them."""
+"""Special uniques of both tables: records that one or two attributes make unique."""
 
 from __future__ import annotations
 

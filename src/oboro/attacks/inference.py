@@ -1,4 +1,4 @@
-"""Inference: guess the sensitive value of a person from the class of released records most like them.
+"""Inference: guess the sensitive value of a person from the class of the most similar released records.
 
 A missing value is a value that can be guessed, and be the right one. A suppressed one (`*`) tells nothing: the guess is
 made of the others of the class, and where there are none, no guess is made, which counts as wrong.
@@ -79,7 +79,7 @@ class CategoryGuesser:
         return np.full(count, self.place[self.whole])
 
     def right(self, guess: np.ndarray, truth: np.ndarray) -> Rate:
-        """How many are the same."""
+        """Number of correct guesses."""
         return Rate(int((guess == truth).sum()), int(truth.size))
 
 
@@ -125,7 +125,7 @@ class NumberGuesser:
         return np.full(count, self.numbers[ranks[(ranks.size - 1) // 2]] if ranks.size else np.inf)
 
     def right(self, guess: np.ndarray, truth: np.ndarray) -> Rate:
-        """How many are near enough."""
+        """Number of guesses that are near enough."""
         near = np.abs(guess - truth) <= TOLERANCE * np.abs(truth)
         return Rate(int((near | (np.isnan(guess) & np.isnan(truth))).sum()), int(truth.size))
 

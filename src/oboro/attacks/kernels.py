@@ -1,4 +1,4 @@
-"""What an attacker does with two tables: look for the nearest record, and count how many people fit a description.
+"""Kernels of the attacks: nearest released records, and people who match a description.
 
 Columns come in three kinds. `NUMBER`: a person has a place, a record a range from `low` to `high`; `SPAN`: the same for
 ranks of categories, which are as far apart as any other; `FITS`: a person has a rank, a record an entry, and a table of
@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 
-# Few people -----------------------------------------------------------------------------------------------------------
-# What `kernels` does, in NumPy: among few people and classes it is done before compiled code is loaded.
+# Kernels for few people -----------------------------------------------------------------------------------------------
+# The same in NumPy: few people and classes are compared before compiled code is loaded.
 
 
 NUMBER, SPAN, FITS = 0, 1, 2
@@ -162,7 +162,7 @@ def _inside(place: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.asarray(anything | both | ((low <= place) & (place <= high)))
 
 
-# Compared people ------------------------------------------------------------------------------------------------------
+# Compiled kernels -----------------------------------------------------------------------------------------------------
 
 
 PARTS = 16  # of the people, for as many threads as there are

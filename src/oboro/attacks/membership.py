@@ -1,11 +1,10 @@
-"""Is somebody in the table? Asked by whoever knows everybody else's records and the recipe: what differential privacy is
-about.
+"""Membership inference by an attacker who knows all other records and the recipe, as in differential privacy.
 
-A release by sampling is compared with *the same classes without chance*: all records, as coarse, in classes of at
-least k; that is k-anonymity. The attacker knows how many others are in a person's class, and sees how many records
-were released of it. Without chance that number is one more, or it is not, which settles it. With chance, each of the
-two numbers may come from both tables; the likelier one is taken. Half of the guesses are about people who are there,
-half about as many who look the same and are not.
+A release by sampling is compared with *the same classes without chance*: all records, equally generalized, in classes
+of at least k; that is k-anonymity. The attacker knows how many others are in a person's class, and sees how many
+records were released of it. Without chance that number is one more, or it is not, which settles it. With chance, each
+of the two numbers may come from both tables; the likelier one is taken. Half of the guesses are about people who are in
+the table, half about as many who have the same values and are not.
 """
 
 from __future__ import annotations

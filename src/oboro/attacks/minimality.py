@@ -1,12 +1,12 @@
-"""The minimality attack: who was suppressed although there were enough like them must share a secret.
+"""Minimality attack: infer sensitive values from classes that were suppressed although they are large enough.
 
-Somebody knows everybody's quasi-identifiers and how the release was made: each column on one level, and classes that
-are too small, or whose secrets break a demand, suppressed. They generalize everybody to the released levels and look
-which classes are missing. A missing class of k people or more is missing for its secrets: where every class must have
-two values, it has one. Which one, the suppressed records tell, for their secrets are released (Wong, Fu, Wang & Pei,
-*Minimality Attack in Privacy Preserving Data Publishing*, VLDB 2007).
+The attacker knows all quasi-identifiers and how the release was made: each column on one level, and classes suppressed
+that are too small, or whose sensitive values violate a requirement. They generalize all people to the released levels
+and find the classes that are missing. A missing class of k people or more is missing for its sensitive values: where
+every class must have two values, it has one. The suppressed records disclose which one, for their sensitive values are
+released (Wong, Fu, Wang & Pei, *Minimality Attack in Privacy Preserving Data Publishing*, VLDB 2007).
 
-The control makes the same guess about all who are suppressed: that much the release tells without its method.
+The control makes the same guess about all suppressed people: the release discloses that much without its method.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class MissingClasses:
 
 
 def _people(labels: np.ndarray, classes: int, person: np.ndarray | None) -> np.ndarray:
-    """How many records, or different people, each class has."""
+    """Count the records, or different people, of each class."""
     if person is None:
         return np.bincount(labels, minlength=classes)
     pairs = np.unique(labels.astype(np.int64) * (int(person.max(initial=0)) + 1) + person)

@@ -1,4 +1,4 @@
-"""Distance to the nearest record with a holdout: are released records nearer to the original than to people outside it?
+"""Distance to the nearest record with a holdout: are released records nearer to the original than to other people?
 
 Evaluations of synthetic data report the *distance to the closest record* (DCR): for each released record the distance to the
 nearest record of the training data, compared with that to the nearest record of a holdout of the same size, which the release

@@ -1,7 +1,7 @@
-"""A dictionary attack: who hashes a name without a secret has only renamed it.
+"""Dictionary attack on unsalted hashes: names, postcodes and numbers hashed without a secret key.
 
-Anybody can hash every name of a telephone book, every postcode or every number of nine digits, and look the results up.
-Released columns that look like digests are searched for the plain digests of original values.
+An attacker can hash every name of a telephone book, every postcode or every number of nine digits, and look the results
+up. Released columns that look like digests are searched for the plain digests of original values.
 """
 
 from __future__ import annotations

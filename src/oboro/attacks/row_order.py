@@ -1,8 +1,8 @@
-"""Counting: where the release keeps the order of the original, and that order is known, a row's place tells whose it is.
+"""Linkage by row order: the position of a row identifies its person where the release keeps the order of the original.
 
-Rows that stand by name, by age or by date are in an order that others know too, whether these columns are released,
-generalized or dropped. Whoever knows everybody's values in them knows between which rows a person's row stands: those
-of the people who are equal in all of them. Of these rows the attacker takes one whose quasi-identifiers fit.
+Rows sorted by name, by age or by date are in an order that others know too, whether these columns are released,
+generalized or dropped. An attacker who knows all values of them knows the range of rows that a person's row is in: that
+of the people who are equal in all of them. Of these rows the attacker takes one whose quasi-identifiers match.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_KEYS = 6  # columns that the rows may be sorted by, one after the other
 
 @dataclass(frozen=True, eq=False)
 class KnownOrder:
-    """The columns by which the rows of a table stand, and the first row of each run of rows that are equal in all of them."""
+    """Columns by which rows are sorted, and the first row of each run of rows that are equal in all of them."""
 
     by: tuple[str, ...]
     starts: np.ndarray
@@ -49,7 +49,7 @@ class KnownOrder:
 
 
 def known_order(data: Dataset) -> KnownOrder | None:
-    """The columns by which the rows stand, the most important first, up or down; None where they stand by none.
+    """Find the columns by which the rows are sorted, most important first, up or down; None if there are none.
 
     Greedy: of the columns by which the rows of every run stand, the one that makes the most runs. What chance would make once in a
     million tables at most counts as order. O(rows · columns · keys).

@@ -1,8 +1,8 @@
-"""Which original row each released one may have been made from, for tables that forgot it and stand in another order.
+"""Pairing of released rows with original rows, for tables without row numbers and in another order.
 
-Whoever has both tables can tell by the values: a column that was copied has the same value, a generalized one a label
-that stands for the value. Rows that are equal in all released columns are told apart by nothing, so they are paired
-at random, which is as good as knowing: whatever is measured on the release treats them alike.
+With both tables the values tell: a column that was copied has the same value, a generalized one a label that covers the
+value. Rows that are equal in all released columns cannot be distinguished, so they are paired at random, without loss:
+every measure on the release treats them alike.
 """
 
 from __future__ import annotations
@@ -113,9 +113,8 @@ def _by_labels(before: list[np.ndarray], after: list[np.ndarray], rng: np.random
     return out
 
 
-# Row pairing ----------------------------------------------------------------------------------------------------------
-# Does the n-th released record belong to the n-th original one? A guess for tables that forgot where their rows came
-# from.
+# Test for equal row order ---------------------------------------------------------------------------------------------
+# Does the n-th released record belong to the n-th original one? A guess for tables without row numbers.
 
 
 LOOKED_AT = 20_000  # rows
@@ -126,7 +125,7 @@ ENOUGH = 0.5
 def correspond(
     original: Dataset, released: Dataset, names: Sequence[str], hierarchies: Mapping[str, Hierarchy] | None = None
 ) -> bool:
-    """Whether released values fit the original ones of the same row far more often than those of other rows.
+    """Test if released values fit the original ones of the same row far more often than those of other rows.
 
     For each column: the part of the rows that fit beyond the part that fits by chance; numbers that were disturbed hardly
     ever fit, so theirs is how much nearer they are to the same row than to another; labels that nothing explains fit nobody,

@@ -1,4 +1,4 @@
-"""Run the attacks of the registry on a release: the questions of the European opinion WP216, and what else can be guessed."""
+"""Run of all attacks of the registry on a release: the risks of the opinion WP216, and further ones."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def attack(
 
 
 def run_attacks(target: AttackTarget, progress: Callable[..., None] | None = None) -> list[Attack]:
-    """Run every method of the registry whose needs are met; `progress` is told how many are done."""
+    """Run every method of the registry whose needs are met; `progress` receives the number of finished methods."""
     if not target.original.rows or not target.released.rows:
         return []
     parts = Parts(progress or silent, Message("progress.attacking"), len(ATTACKS))
@@ -93,7 +93,7 @@ def _run(method: AttackMethod, target: AttackTarget) -> list[Attack]:
 
 
 def _whose(original: Dataset, person: str) -> np.ndarray:
-    """A number for each original row, equal for rows of one person; a row without a person is somebody's own."""
+    """Number each original row by its person; a row without a person has a number of its own."""
     if person not in original:
         raise ColumnError(
             Message(

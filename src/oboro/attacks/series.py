@@ -1,4 +1,4 @@
-"""Which classes of two releases can hold the same person, told by their labels."""
+"""Attacks on sequential releases: intersection of the classes of several releases, and differences between them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 
-# Narrowed -------------------------------------------------------------------------------------------------------------
-# How far people are narrowed down: to how many rows, and to how many values of their secrets.
+# Candidates of people -------------------------------------------------------------------------------------------------
+# Number of candidate rows of each person, and number of sensitive values in them.
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def narrowed(
 
 
 def distinct_values(group: np.ndarray, values: np.ndarray, groups: int) -> np.ndarray:
-    """How many different values each group holds.
+    """Count the different values that each group holds.
 
     >>> distinct_values(np.array([0, 0, 2]), np.array([5, 5, 1]), 3)
     array([1, 0, 1])
@@ -133,7 +133,7 @@ def _known(known: Dataset | None, name: str) -> Column | None:
 
 
 def _reach(old: Column, new: Column, known: Column | None, hierarchy: Hierarchy | None) -> np.ndarray:
-    """Which labels of the old and the new column share a value."""
+    """Find the labels of the old and the new column that share a value."""
     if known is None and hierarchy is not None:
         known = Column((hierarchy.whole or hierarchy).levels[0].labels, np.arange(0))
     domain = _atoms(old, new) if known is None else known
@@ -210,8 +210,9 @@ def _regions(pairs: np.ndarray, old: int, new: int) -> np.ndarray:
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
-# Followed rows --------------------------------------------------------------------------------------------------------
-# A new release beside an earlier one, row by row: classes that overlap, keys by which rows are followed, secrets.
+# Rows followed between releases ---------------------------------------------------------------------------------------
+# A new release beside an earlier one, row by row: overlapping classes, keys by which rows are followed, sensitive
+# values.
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,8 +290,7 @@ class FollowedRows:
 
 
 # Candidate rows -------------------------------------------------------------------------------------------------------
-# Which rows of the new release somebody may be who is in every release: those whose like stands in their class each
-# time.
+# Rows of the new release that may belong to a person of all releases: equal rows are in their class each time.
 
 
 MOST = 20_000_000  # rows and combinations of classes that are looked at together
@@ -299,7 +299,7 @@ MOST = 20_000_000  # rows and combinations of classes that are looked at togethe
 def known_people(
     people: Dataset, releases: Sequence[Dataset], quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The combinations of classes in which people stand, and how many in each; nobody who fits no class of a release."""
+    """Combinations of the classes of people, with their counts; without people who fit no class of a release."""
     names = [name for name in quasi if name in people]
     places = [old_places(people, one, names, hierarchies)[1] for one in releases]
     found, times = np.unique(np.column_stack(places), axis=0, return_counts=True)
@@ -405,14 +405,13 @@ def _one_each(look: FollowedRows) -> np.ndarray:
     return out
 
 
-# Series attack --------------------------------------------------------------------------------------------------------
-# What several releases tell together: the intersection attack on who is in all, the difference attack on who came or
-# left.
+# Intersection and difference attack -----------------------------------------------------------------------------------
+# The intersection attack on people who are in all releases, the difference attack on people who came or left.
 #
 # The attacker has the released files, knows a person's quasi-identifiers, and knows in which releases the person is.
-# Rows are followed from one release to the next by what both say beside the quasi-identifiers.
+# Rows are followed from one release to the next by the values that both share beside the quasi-identifiers.
 #
-# - *In all*: the person's row is one of those of their class in the new release whose like stands in their class of
+# - *In all*: the person's row is one of those of their class in the new release that have an equal row in their class of
 #   every other.
 # - *Came*: a person who is in the new release and not in an earlier one is among the rows that the earlier one does not
 #   explain.

@@ -1,8 +1,8 @@
-"""Singling out: describe somebody by what the release says, and see whether exactly one person fits.
+"""Singling out: find descriptions in the release that fit exactly one person.
 
 The predicates are those of Giomi et al. (2023): a value that occurs once in the release or lies at its end
 (univariate); what one released record says in several columns (multivariate), numbers by the side of the median on
-which they lie (tails). A generalized value is the description that it is: `31–38` fits whoever is 31 to 38.
+which they lie (tails). A generalized value is the description that it is: `31–38` fits all people of 31 to 38.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class SinglingOut(AttackMethod):
 
 
 def _alone(people: KnownPeople, described: Descriptions) -> Rate:
-    """How many descriptions fit exactly one of all these people."""
+    """Count the descriptions that fit exactly one of all these people."""
     return _ones(people.fitting(described))
 
 

@@ -1,11 +1,10 @@
-"""Whose record stands at the first place of a window's group: the one that the group was formed around can be told from
-the others.
+"""Attack on the windows of a stream: guess the person of the record around which a group was formed.
 
-Somebody knows everybody's tuples and who is in each group, but not who came when. The first place at which a group's
-centroid comes out is that of the record that the group was formed around, if places are kept. With groups that `grow`
+The attacker knows all tuples and who is in each group, but not who came when. The first place at which a group's
+centroid is released is that of the record that the group was formed around, if places are kept. With groups that `grow`
 it lies farthest from the centroid; with the paper's groups it is the one whose greatest distance to the others is
-least. Of the two guesses the better one is reported. Which member's other fields do stand at that place is the truth;
-groups in which it is not clear, or that somebody joined later, are left out.
+least. Of the two guesses the better one is reported. The other fields at that place tell the true member; groups in
+which it is not clear, or that a record joined later, are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ BLIND = Message("attack.control.member_at_random")
 
 
 def guess_first_owners(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> Attack | None:
-    """How often the owner of a group's first place is named; None where nothing tells whose a place is. O(rows · columns).
+    """Success rate of naming the owner of a group's first place; None if no owner is clear. O(rows · columns).
 
     The n-th released record must be of the place of the n-th original one, as a window releases them.
     """

@@ -1,4 +1,4 @@
-"""The command line with every command, for whoever lists them or calls several."""
+"""The command line with every command, to list them or to call several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oboro assess`: the skin of the assessment of a released file."""
+"""`oboro assess`: assessment of a released file."""
 
 from __future__ import annotations
 

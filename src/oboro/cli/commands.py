@@ -1,4 +1,4 @@
-"""The commands, each a thin file: where they are, and a program of some of them."""
+"""Registry of the commands, loaded on demand, and their help in the chosen language."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from oboro.text.raw import always_show_values, without_passwords
 __all__ = ["COMMANDS", "SpeakingGroup", "put_words", "with_commands"]
 
 
-# Speaking group -------------------------------------------------------------------------------------------------------
-# Commands that speak the chosen language: their help, and what they say of wrong usage.
+# Commands in the chosen language --------------------------------------------------------------------------------------
+# Help and usage errors of the commands in the chosen language.
 
 
 WrongUsage: Any = typer.BadParameter.__mro__[2]  # all that a command line can do wrong; typer names only some of it

@@ -1,4 +1,4 @@
-"""`oboro demo`: a first run with nothing to prepare."""
+"""`oboro demo`: a first run without preparation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oboro evaluate`: the skin of the report on any release."""
+"""`oboro evaluate`: the report on any release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language of the command line: chosen once, before anything is said, from --lang or from the system."""
+"""Language of the command line, chosen once before any output, from --lang or from the system."""
 
 from __future__ import annotations
 

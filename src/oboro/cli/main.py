@@ -1,8 +1,8 @@
-"""The command line: it translates strings into a recipe and shows what came of it.
+"""Entry point of the command line: it translates arguments into a recipe and shows the results.
 
-Progress and messages go to stderr, data to stdout. Exit codes: 0 done, 1 a privacy promise does not hold, 2 bad usage
-or input, 75 and 78 a stream that ran and met a fault that may pass or a refusal that stays
-(`oboro.stream.exit_codes`), 141 whoever read the output stopped reading.
+Progress and messages go to stderr, data to stdout. Exit codes: 0 done, 1 a guarantee is violated, 2 bad usage or input,
+75 and 78 a stream that ran and met a fault that may pass or a refusal that stays (`oboro.stream.exit_codes`), 141 the
+reader of the output stopped reading.
 """
 
 from __future__ import annotations

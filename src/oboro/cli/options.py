@@ -1,4 +1,4 @@
-"""What commands share: their options, reading a table, showing progress, writing reports."""
+"""Options shared by commands, with reading of tables, progress, and writing of reports."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ __all__ = [
 ]
 
 
-# Gathered options -----------------------------------------------------------------------------------------------------
-# Options that several commands have, or that go somewhere together: each set is declared once, as a dataclass.
+# Sets of options ------------------------------------------------------------------------------------------------------
+# Options that several commands share, or that are passed on together: each set is declared once, as a dataclass.
 
 
 C = TypeVar("C", bound=Callable[..., None])
@@ -150,7 +150,7 @@ def warn_if_cold() -> None:
 
 
 def console() -> Any:
-    """Where results for people go."""
+    """Return the console for results."""
     from rich.console import Console
 
     return Console()
@@ -262,8 +262,8 @@ class Pages:
 NO_PAGES = Pages()
 
 
-# Claims ---------------------------------------------------------------------------------------------------------------
-# What a release is said to keep, as options of a command.
+# Claimed guarantees ---------------------------------------------------------------------------------------------------
+# Guarantees that a release is claimed to satisfy, as options of a command.
 
 
 @dataclass(frozen=True)
@@ -287,8 +287,8 @@ class Claims:
 NOTHING_CLAIMED = Claims()
 
 
-# Completed words ------------------------------------------------------------------------------------------------------
-# What a shell may complete where an argument is one of a few words.
+# Shell completion -----------------------------------------------------------------------------------------------------
+# Completion of arguments that are one of a few words.
 
 
 def _of(words: tuple[str, ...], incomplete: str) -> list[str]:

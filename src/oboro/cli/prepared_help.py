@@ -1,6 +1,6 @@
-"""The page of `oboro --help` as it stands in a file: printed at once, where typer and rich take longer to load than to read it.
+"""Prepared page of `oboro --help`, read from a file: printed at once, since typer and rich take longer to load.
 
-python -m oboro.cli.prepared_help     writes the pages anew; a test says when they are out of date
+python -m oboro.cli.prepared_help     writes the pages again; a test reports when they are out of date
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`oboro stream`: the skin of a running stream."""
+"""`oboro stream`: anonymization of a running stream."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from oboro.text import Message
 __all__ = ["is_service", "require_some_released", "run_as_service", "stream"]
 
 
-# Stream service -------------------------------------------------------------------------------------------------------
-# `oboro stream` between brokers: the skin of a service.
+# Service --------------------------------------------------------------------------------------------------------------
+# `oboro stream` between brokers.
 
 
 def is_service(*places: str | None) -> bool:
-    """Whether a stream comes from or goes to a broker."""
+    """Test if a stream comes from or goes to a broker."""
     from oboro.service.base import broker_of
 
     return any(place is not None and broker_of(place) is not None for place in places)

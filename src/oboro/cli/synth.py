@@ -1,4 +1,4 @@
-"""`oboro synth`: a made-up table to try things on."""
+"""`oboro synth`: a table of example data."""
 
 from __future__ import annotations
 

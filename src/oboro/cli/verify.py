@@ -1,4 +1,4 @@
-"""`oboro verify`: the skin of the verifier."""
+"""`oboro verify`: verification of a released table."""
 
 from __future__ import annotations
 

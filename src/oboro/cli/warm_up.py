@@ -1,4 +1,4 @@
-"""`oboro warm-up`: compile ahead of time."""
+"""`oboro warm-up`: compilation ahead of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oboro web`: the page on this machine."""
+"""`oboro web`: the web interface on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A number that says what it is: name, meaning, range, and which way is better. Reports need no special cases."""
+"""Measures as data: name, meaning, range, and the better direction. Reports need no special cases."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from oboro.text import Message
 __all__ = ["Measure", "Noted", "Z", "mean_error"]
 
 
-# Noted ----------------------------------------------------------------------------------------------------------------
-# What carries notes.
+# Notes ----------------------------------------------------------------------------------------------------------------
 
 
 class Noted:
@@ -29,7 +28,7 @@ class Noted:
         return "; ".join(map(str, self.notes))
 
 
-# Metrics --------------------------------------------------------------------------------------------------------------
+# Measures -------------------------------------------------------------------------------------------------------------
 
 
 Z = 1.959963984540054  # 95 %

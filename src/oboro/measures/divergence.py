@@ -1,8 +1,8 @@
-"""How much the frequencies of a column's values differ, in the units of information.
+"""Divergence between the distributions of a column in the original and in the release.
 
 Numbers and dates are counted in equal bins over the range of both tables, unless few values are all there is;
 generalized labels are spread evenly over the values under them where a hierarchy or the labels themselves explain them all.
-What is lost (`*`, or a label for everything) is a bin of its own, in which the original has nobody.
+What is lost (`*`, or a label for everything) is a bin of its own, in which the original has no records.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 
 # Density ratio --------------------------------------------------------------------------------------------------------
-# How much rarer or more common each place became: the ratio of two densities, estimated as one thing.
+# Ratio of two densities, estimated directly.
 #
 # uLSIF: Kanamori, Hido & Sugiyama, "A least-squares approach to direct importance estimation", 2009. Estimating the
 # ratio at once is easier than estimating two densities and dividing. The Kullback–Leibler divergence of the original
@@ -280,8 +280,8 @@ def _kernels(points: np.ndarray, centres: np.ndarray, width: float) -> Iterator[
         yield np.exp(-squares / (2 * width**2))
 
 
-# Resemblance ----------------------------------------------------------------------------------------------------------
-# How far a released column is spread from the original one.
+# Distance of distributions --------------------------------------------------------------------------------------------
+# Distance of the distribution of a released column from the original one.
 #
 # Categories: total variation. Numbers and dates: Kolmogorov–Smirnov (the greatest gap between the cumulated shares) and
 # Wasserstein-1 over the range of both. Generalized labels are spread evenly over the values under them where a
@@ -289,9 +289,9 @@ def _kernels(points: np.ndarray, centres: np.ndarray, width: float) -> Iterator[
 #
 # A value that is lost (`*`, or a label for everything) is not spread: a destroyed column would look as if it had been
 # even. It is charged in full, as NCP (Xu et al. 2006) and discernibility (Bayardo and Agrawal 2005) charge it: it is a
-# category that the original lacks, so that total variation is at least the share that is lost. On a line it stands
-# beyond the last number, or before the first if that is further off; the way to it is the whole range. (SDMetrics
-# leaves missing values out and counts them beside; a column of which little is left may then look perfect.)
+# category that the original lacks, so that total variation is at least the share that is lost. On a line it lies beyond
+# the last number, or before the first if that is further off; the way to it is the whole range. (SDMetrics leaves
+# missing values out and counts them separately; a column of which little is left may then look perfect.)
 
 
 SPREAD = Message("measure.note.spread")
@@ -319,7 +319,7 @@ def resemblance(name: str, recoded: RecodedColumn) -> list[Measure]:
 
 
 def lost_note(recoded: RecodedColumn) -> tuple[Message, ...]:
-    """How much of a column is lost, where some of it is."""
+    """Note on the lost part of a column, if some of it is lost."""
     return (Message(LOST, share=recoded.lost_share),) if recoded.lost.any() else ()
 
 

@@ -1,4 +1,4 @@
-"""For whom the secret is certain: everybody who shares their quasi-identifiers has the same sensitive value."""
+"""Exposure of people by a release: uniqueness by columns, and disclosed sensitive values."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ __all__ = [
 ]
 
 
-# Last look ------------------------------------------------------------------------------------------------------------
-# The last look before a release: does a column that no promise covers single somebody out?
+# Release check --------------------------------------------------------------------------------------------------------
+# The check before a release is written: is a person unique by columns that no guarantee covers?
 #
-# All such columns together are counted first. A part of them singles out nobody whom the whole does not. So where the
-# whole singles out nobody, the look is over. Columns may have stayed in their file: then one number a record stands for
-# them (a fingerprint), and they are read, a few at a time, only where somebody was found.
+# All such columns together are counted first: a person who is not unique by all of them is not unique by a part. So
+# without unique people the check is over. Columns may have stayed in their file: then one number for each record
+# represents them (a fingerprint), and they are read, a few at a time, only where unique people were found.
 
 
 @dataclass(frozen=True)
@@ -62,18 +62,17 @@ class UniqueBy:
     people: int
 
 
-# People in classes ----------------------------------------------------------------------------------------------------
-# Which people stand alone in their class.
+# People who are unique in their class ---------------------------------------------------------------------------------
 
 
 def people_in(column: Column) -> int:
-    """How many people a column names; a missing name is nobody's."""
+    """Count the people that a column names; a missing name does not count."""
     held = clean(column)
     return len(held.values) - (held.missing >= 0)
 
 
 def people_at_most(column: Column) -> int:
-    """How many people there can be: those who are named, and for each row without a person one more. O(rows).
+    """Largest possible number of people: those named, and one more for each row without a person. O(rows).
 
     Whoever stands alone is counted in this way too, so that never more are unique than there are.
     """
@@ -82,7 +81,7 @@ def people_at_most(column: Column) -> int:
 
 
 def alone_in_class(groups: Groups, person: Column) -> int:
-    """How many people stand in a class that holds nobody else. O(rows).
+    """Count the people who are alone in a class. O(rows).
 
     Somebody who is alone in several classes is one person. A class of rows without a person holds somebody whom nobody stands
     with, so each such class counts as one.
@@ -92,7 +91,7 @@ def alone_in_class(groups: Groups, person: Column) -> int:
 
 
 def who_is_alone(groups: Groups, person: Column) -> np.ndarray:
-    """The codes of the people who stand in a class that holds nobody else, and −1 − row for rows of classes without a person.
+    """Codes of the people who are alone in a class, and −1 − row for rows of classes without a person.
 
     Nobody knows whether two rows without a person are one's. So these are rows, not one more person: who accepts one of them has
     not accepted the others.
@@ -111,12 +110,12 @@ def only_person(groups: Groups, person: Column) -> np.ndarray:
 
 
 # Separation -----------------------------------------------------------------------------------------------------------
-# How far columns tell records apart, and whom they single out.
+# Share of the pairs of records that columns distinguish, and the people who are unique by them.
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What a set of columns does to the records of a table."""
+    """Exposure of the records of a table by a set of columns."""
 
     columns: tuple[str, ...]
     rows: int
@@ -138,7 +137,7 @@ class Exposure:
 
     @property
     def separation(self) -> float:
-        """The share of pairs of records that are told apart (Motwani and Xu 2007; as in ARX). 0 where there is no pair."""
+        """Share of the pairs of records that differ (Motwani and Xu 2007; as in ARX). 0 if there is no pair."""
         pairs = self.rows * (self.rows - 1) // 2
         return self.told_apart / pairs if pairs else 0.0
 
@@ -149,7 +148,7 @@ class Exposure:
 
 
 def exposure(data: Dataset, columns: Sequence[str], person: str | None = None) -> Exposure:
-    """Count how far the columns tell records apart, on all rows. One column: O(values) after its counts; else O(rows · columns).
+    """Measure the exposure of records and people by some columns.
 
     Where the columns have too many possible combinations for a 64-bit key, records are told apart by fingerprints
     (`fingerprints.fingerprints`), which take two different records for equal with a chance below rows² / 2⁶⁵.
@@ -228,7 +227,7 @@ def require_columns(data: Dataset, columns: Sequence[str], person: str | None = 
     return names
 
 
-# Secret certainty -----------------------------------------------------------------------------------------------------
+# Disclosed sensitive values -------------------------------------------------------------------------------------------
 
 
 PART = 20  # the values of a class are close where they span so small a part of what the middle of the table spans
@@ -313,7 +312,7 @@ def _standing_in(classes: Classes, marked: np.ndarray) -> int:
 
 
 def _most_frequent(column: Column, person: Column | None) -> int:
-    """How many people have the value that most have."""
+    """Count the people who have the most frequent value."""
     counts = column.counts if person is None else people_per_group(Groups.of([column], len(column)), person)
     return int(counts.max(initial=0))
 
@@ -357,8 +356,8 @@ def _middle(places: np.ndarray, counts: np.ndarray) -> float:
     return float(held[last] - held[first])
 
 
-# Unique by columns ----------------------------------------------------------------------------------------------------
-# Who is unique by one column, by two, by all of them.
+# Uniqueness by columns ------------------------------------------------------------------------------------------------
+# People who are unique by one column, by two, and by all of them.
 
 
 PAIRED = 12  # columns of which every pair is counted: 66 pairs
@@ -435,8 +434,8 @@ def _most_telling(data: Dataset, names: tuple[str, ...], most: int) -> list[str]
     return [name for name in names if name in best]
 
 
-# Value rarity ---------------------------------------------------------------------------------------------------------
-# Values that few people hold.
+# Rare values ----------------------------------------------------------------------------------------------------------
+# Values that few people have.
 
 
 @dataclass(frozen=True)

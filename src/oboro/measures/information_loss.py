@@ -1,4 +1,4 @@
-"""What generalization lost: levels climbed, the part of the domain left open, bits, squared errors.
+"""Measures of information loss: generalization, certainty penalty, entropy, squared errors, suppression.
 
 Each measure is taken per column from a `RecodedColumn` and then over all columns; columns that it cannot be taken of are
 named.
@@ -146,12 +146,12 @@ def _moments(numbers: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
     return mean, float(np.sqrt(((numbers[there] - mean) ** 2) @ weights))
 
 
-# Utility --------------------------------------------------------------------------------------------------------------
-# What a release lost: measures that compare it with the original table, each saying what it means.
+# Summary of information loss ------------------------------------------------------------------------------------------
+# Measures that compare a release with the original table, each with its meaning.
 #
-# All of them speak of the released records; records that are gone are counted by `records_released`, and by the
-# discernibility metric, which charges for them. A missing value is a value like any other. `*` stands for every value
-# of its column and is lost: measures charge it in full, and `lost_values` says beside them how much that is.
+# All of them cover the released records; missing records are counted by `records_released`, and by the discernibility
+# metric, which charges for them. A missing value is a value like any other. `*` represents every value of its column
+# and is lost: measures charge it in full, and `lost_values` adds how much that is.
 
 
 ASSUMED = Message("measure.note.same_order")

@@ -1,4 +1,4 @@
-"""Boosted trees compiled: one tree grown level by level, and where its leaves send records."""
+"""Compiled boosted trees: one tree grown level by level, and the leaf of each record."""
 
 from __future__ import annotations
 

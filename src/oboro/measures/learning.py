@@ -1,4 +1,4 @@
-"""What a model can learn: to tell the two tables apart, and to predict a column of the original from the release.
+"""Measures by machine learning: distinguishing the release from the original, and prediction from the release.
 
 Both use gradient-boosted trees, which take numbers, categories and gaps as they are and see spikes that a linear
 model does not: our own to tell the tables apart, scikit-learn's, imported when first needed, to predict a column.
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-# Blas threads ---------------------------------------------------------------------------------------------------------
+# Threads of linear algebra --------------------------------------------------------------------------------------------
 # One thread where a second one only waits.
 
 
@@ -57,11 +57,11 @@ def few_threads(rows: int, most: int = 50_000) -> Any:
 
 
 # Boosted trees --------------------------------------------------------------------------------------------------------
-# Gradient-boosted trees that tell two kinds of records apart: compiled, or in NumPy where there are few records.
+# Gradient-boosted trees that distinguish two kinds of records: compiled, or in NumPy for few records.
 #
 # The same model as scikit-learn's `HistGradientBoostingClassifier` with the same settings, but trees grow level by
 # level. That library takes two seconds to load, and no less time to train. Numbers are cut into bins, gaps are a bin of
-# their own, and categories stand in the order of what the trees got wrong of them.
+# their own, and categories are ordered by the residuals of the trees.
 
 
 TREES, RATE, DEPTH = 60, 0.1, 5
@@ -89,7 +89,7 @@ class _Tree(NamedTuple):
 def out_of_fold(
     matrix: np.ndarray, truth: np.ndarray, categorical: np.ndarray, rng: np.random.Generator, folds: int = 3
 ) -> np.ndarray:
-    """How likely each record is of the second kind (`truth` 1), says a model that was trained without it and its fold."""
+    """Probability that each record is of the second kind (`truth` 1), by a model trained without it and its fold."""
     few = little_work(matrix.size, FEW_CELLS)
     width, trained = (FEW_BINS, _trained) if few else (MANY_BINS, _trained_compiled)
     bins = _binned(matrix, categorical, width)
@@ -149,7 +149,7 @@ def _trained_compiled(bins: np.ndarray, truth: np.ndarray, asked: np.ndarray, ca
 
 
 def _values(leaf: np.ndarray, slope: np.ndarray, bend: np.ndarray) -> np.ndarray:
-    """What each leaf adds to the score of its records."""
+    """Return the amount that each leaf adds to the score of its records."""
     slopes, bends = (np.bincount(leaf, weights=of, minlength=1 << DEPTH) for of in (slope, bend))
     return np.asarray(-RATE * slopes / (bends + TINY))
 
@@ -202,7 +202,7 @@ def _splits(sums: np.ndarray, categorical: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 # Features -------------------------------------------------------------------------------------------------------------
-# Tables as matrices of numbers, for models that learn: numbers as they are, categories as codes.
+# Tables as matrices of numbers: numbers as they are, categories as codes.
 
 
 MOST_CATEGORIES = 200  # the trees take 255 values a column; rarer categories share one code
@@ -291,7 +291,7 @@ def _with_gaps(codes: np.ndarray, column: Column) -> np.ndarray:
     return np.where(column.values.is_null().to_numpy(zero_copy_only=False), np.nan, codes)
 
 
-# Learning -------------------------------------------------------------------------------------------------------------
+# Propensity and prediction --------------------------------------------------------------------------------------------
 
 
 MOST_ROWS = 50_000  # of each table; more change the third digit and take their time

@@ -1,4 +1,4 @@
-"""What the original table looked like, in counts, from a table that retention–replacement randomized.
+"""Reconstruction of the counts of the original table from a retention–replacement randomization.
 
 Single randomized records say little; many say much. From the released table, ρ and the domains, `reconstruct`
 estimates the original's marginal of one attribute, or its joint table over a few, so that analysts can use a
@@ -29,12 +29,12 @@ from oboro.text import Message, Raw
 __all__ = ["Domain", "Evidence", "Reconstruction", "Value", "gather", "pk_evidence", "rates", "reconstruct", "spread"]
 
 
-# Retention replacement ------------------------------------------------------------------------------------------------
+# Retention–replacement ------------------------------------------------------------------------------------------------
 # Retention–replacement: a value is kept with probability ρ, else replaced by a uniform draw from its domain.
 #
-# What that does to a table of counts is one matrix per attribute, A = ρ·I + (1 − ρ)/|V|·J (J all ones), so nothing here
-# ever builds it: `spread` applies it along every axis of a table and `gather` applies its inverse. `pk_evidence` says
-# whether a release looks as if it had been made that way.
+# Its effect on a table of counts is one matrix per attribute, A = ρ·I + (1 − ρ)/|V|·J (J all ones), so nothing here
+# ever builds it: `spread` applies it along every axis of a table and `gather` applies its inverse. `pk_evidence` tests
+# if a release looks as if it had been made that way.
 
 
 Value = str | bool | int | float | datetime | date | None
@@ -95,7 +95,7 @@ def rates(rho: float | Mapping[str, float], attributes: Sequence[str]) -> dict[s
 
 
 def spread(table: np.ndarray, rhos: Sequence[float]) -> np.ndarray:
-    """What a table of counts is expected to become: one axis per attribute, total unchanged. O(cells · attributes)."""
+    """Return the expected randomized table: one axis per attribute, total unchanged. O(cells · attributes)."""
     for axis, rho in enumerate(rhos):
         table = rho * table + (1 - rho) * table.mean(axis=axis, keepdims=True)
     return table
@@ -110,7 +110,7 @@ def gather(table: np.ndarray, rhos: Sequence[float]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether one attribute looks as if its values had been kept with probability ρ and else drawn uniformly."""
+    """Evidence that the values of one attribute were kept with probability ρ and else drawn uniformly."""
 
     attribute: str
     rho: float

@@ -1,11 +1,10 @@
-"""How likely is it that somebody is recognised? Re-identification risk from the sizes of the classes of a released
-table.
+"""Re-identification risk from the class sizes of a released table, with key figures and contributions of columns.
 
-Definitions follow El Emam, *Guide to the De-Identification of Personal Health Information* (2013), chapter 16. A
-record in a class of f records of the table, of which the population holds F, is found with probability
+Definitions follow El Emam, *Guide to the De-Identification of Personal Health Information* (2013), chapter 16. A record
+in a class of f records of the table, of which the population holds F, is re-identified with probability
 
 - 1 / f by a **prosecutor**, who knows that the person is in the table;
-- 1 / F by a **journalist**, who does not, and looks for anybody in the population;
+- 1 / F by a **journalist**, who does not, and looks for any person of the population;
 - a **marketer** wants as many as possible: the part of all records that is matched rightly on average.
 
 Missing values and `*` are values like any other, so the fully suppressed records form one class.
@@ -54,10 +53,10 @@ __all__ = [
 ]
 
 
-# Column contributions -------------------------------------------------------------------------------------------------
-# How much each column does to make records unique: with one other column, with two, and as a share of SUDA's score.
+# Contributions of columns to uniqueness -------------------------------------------------------------------------------
+# Contribution of each column to unique records: with one other column, with two, and as a share of SUDA's score.
 #
-# Counted on minimal sets of columns (`oboro.data.special_uniques`): a record that a column makes unique alone is not
+# Counted on minimal sets of columns (`oboro.data.special_uniques`): a record that one column makes unique is not
 # counted again with others. The shares are those that sdcMicro calls contributions.
 
 
@@ -67,7 +66,7 @@ LARGEST = 3  # columns in a set
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one column does together with others."""
+    """Contribution of one column together with others."""
 
     with_one: int
     """Records that it makes unique with one other column, and neither of the two does alone."""
@@ -78,7 +77,7 @@ class Contribution:
 
 
 def contributions(data: Dataset, names: Sequence[str], work: int = WORK) -> dict[str, Contribution]:
-    """What each of these columns does with the others of them, on all records; nothing where that is too much work.
+    """Compute the contribution of each column with the others, on all records; nothing where that is too much work.
 
     Sets of three columns, and of two, are looked at if all of them together mean at most `work` records.
 
@@ -115,7 +114,7 @@ def _shares(special: SpecialUniques) -> Mapping[str, float]:
 
 
 def _made_unique(special: SpecialUniques, name: str, size: int) -> int:
-    """How many records have a minimal set of so many columns with this one in it."""
+    """Count the records with a minimal set of so many columns that includes this one."""
     seen = np.zeros(special.sizes.size, bool)
     for names, rows in special.sets.items():
         if len(names) == size and name in names:
@@ -124,7 +123,7 @@ def _made_unique(special: SpecialUniques, name: str, size: int) -> int:
 
 
 # Key figures ----------------------------------------------------------------------------------------------------------
-# The few figures that say most of a release: how exposed people are, before and after, and how much was lost.
+# The few figures that summarize a release: re-identification risk before and after, and information loss.
 #
 # They need nothing but class sizes and the recoded quasi-identifiers, so a run can print them without making a report.
 
@@ -205,7 +204,7 @@ def mean_known(values: Iterable[float | None]) -> float | None:
 
 
 def _risk(data: Dataset, quasi: Sequence[str]) -> RiskFigures:
-    """As a prosecutor sees it, who knows who is in the table: 1 / the size of a record's class."""
+    """Prosecutor risk: 1 / the size of a record's class."""
     sizes = class_sizes(data, quasi)
     if not sizes.size:
         return None, None, 0
@@ -213,7 +212,7 @@ def _risk(data: Dataset, quasi: Sequence[str]) -> RiskFigures:
 
 
 def suppressed_records(released: Dataset, quasi: Sequence[str]) -> int:
-    """How many rows are `*` in every quasi-identifier. O(rows) for the first column, then O(rows that are left)."""
+    """Count the rows with `*` in every quasi-identifier. O(rows) for the first column, then O(rows that are left)."""
     rows: np.ndarray | slice = slice(None)
     for name in quasi:
         stars = is_star(released[name])
@@ -224,7 +223,7 @@ def suppressed_records(released: Dataset, quasi: Sequence[str]) -> int:
     return 0 if isinstance(rows, slice) else int(rows.size)
 
 
-# Risk -----------------------------------------------------------------------------------------------------------------
+# Re-identification risk -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

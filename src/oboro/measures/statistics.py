@@ -1,9 +1,9 @@
-"""Whether columns still go together as they did, pair by pair: Cramér's V before and after.
+"""Preservation of statistics: correlations and associations of pairs of columns, before and after.
 
-Every column counts as categories: its eleven most common values and the rest; numbers with more values by tenths of the
-rows. A missing value is a value like any other; records with `*` in one of the two columns are left out of V, since
-suppression takes many columns of a record together. So any two columns can be compared, generalized or not. Such records
-say nothing of how the two go together: their part of the difference is the whole association that was.
+Cramér's V takes every column as categories: its eleven most common values and the rest; numbers with more values by
+tenths of the rows. A missing value is a value like any other; records with `*` in one of the two columns are left out
+of V, since suppression takes many columns of a record together. So any two columns can be compared, generalized or not.
+Such records carry no information on the pair: their part of the difference is the whole original association.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = [
 
 
 # Correlations ---------------------------------------------------------------------------------------------------------
-# Whether columns still go together as they did: the correlations before and after.
+# Correlations before and after.
 #
-# Records with `*` in one of two columns say nothing of how these go together: their part of the difference is the whole
-# correlation that was, as it is of two columns that were destroyed.
+# Records with `*` in one of two columns carry no information on the pair: their part of the difference is the whole
+# original correlation, as it is for two columns that were destroyed.
 
 
 CORRELATION_MEANING = Message("measure.correlation_difference.meaning_of_pair")
@@ -236,7 +236,7 @@ class Pairs:
 
 
 def differences(before: np.ndarray, after: np.ndarray, lost: np.ndarray) -> np.ndarray:
-    """How far associations moved: of the part that is lost by all that was there, of the rest by the gap.
+    """Return the differences of associations: for the lost part the whole association, for the rest the gap.
 
     >>> differences(np.array([0.5, 0.5]), np.array([0.3, 0.0]), np.array([0.25, 1.0])).round(3).tolist()
     [0.275, 0.5]
@@ -290,7 +290,7 @@ def _coarse(column: Column) -> np.ndarray:
 
 
 def _table(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """How often two categories meet; records with `*` in one of them are left out."""
+    """Count how often two categories meet; records with `*` in one of them are left out."""
     kept = (first >= 0) & (second >= 0)
     counts = np.bincount(first[kept] * CATEGORIES + second[kept], minlength=CATEGORIES**2)
     return counts.reshape(CATEGORIES, CATEGORIES)
@@ -322,9 +322,9 @@ def _estimated_association(first: np.ndarray, second: np.ndarray, left: float) -
 
 
 # Fidelity -------------------------------------------------------------------------------------------------------------
-# How much a release resembles the original as a source of statistics.
+# Resemblance of a release to the original as a source of statistics.
 #
-# `utility` says what was generalized away; this says what an analyst would notice.
+# `utility` measures generalization; this measures the effect on an analyst's results.
 
 
 MAX_FIDELITY_ROWS = 10_000  # of each table, for what is estimated; the errors say what that costs

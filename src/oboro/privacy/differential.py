@@ -1,5 +1,4 @@
-"""What all steps together take of a budget of differential privacy, and what of a release is not differentially private
-at all.
+"""Differential privacy: the budget that all steps spend together, and the parts of a release without it.
 
 Budgets add up, in ε and in δ (basic composition): of steps that tell whether a record is there, and of steps that
 tell which value a record has. Work on what is private already takes nothing.

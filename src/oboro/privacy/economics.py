@@ -1,8 +1,8 @@
-"""What a release is worth to its publisher, and an attack to whoever tries one.
+"""Profitability of a release for its publisher, and of an attack for the attacker.
 
 Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly and Malin, "A game theoretic framework for analyzing
-re-identification risk" (PLOS ONE 2015): a record earns the publisher its benefit, less what its labels lost of it; it
-costs them their loss, where it is recognised. Whoever attacks a record gains where they recognise it and pays a cost
+re-identification risk" (PLOS ONE 2015): a record earns the publisher its benefit, less the information that its labels
+lost; it costs them their loss, if it is re-identified. An attacker gains from each re-identified record and pays a cost
 in any case. They attack where that pays.
 """
 
@@ -56,7 +56,7 @@ class Market:
 
 
 # Profitability --------------------------------------------------------------------------------------------------------
-# What a record is worth to its publisher and to an attacker: as it stands in a recipe.
+# Value of a record for the publisher and for an attacker, as a recipe states it.
 
 
 class Profitability(PrivacyModel):

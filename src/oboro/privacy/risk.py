@@ -233,7 +233,7 @@ class EstimatedMap(OfPopulation, PrivacyModel):
         return least_in_sample(**self.judged(sample))
 
 
-# Sizes that keep a risk -----------------------------------------------------------------------------------------------
+# Class sizes that satisfy a risk limit --------------------------------------------------------------------------------
 
 
 def least_size(risk: float) -> int:

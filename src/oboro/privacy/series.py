@@ -1,4 +1,4 @@
-"""The privacy model of sequential releases: nobody comes, stays or leaves between two of them alone."""
+"""The privacy model of sequential releases: the people who come, stay or leave between two of them are many."""
 
 from __future__ import annotations
 

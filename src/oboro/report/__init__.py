@@ -1,1 +1,1 @@
-"""The report of a release."""
+"""Reports on a release."""

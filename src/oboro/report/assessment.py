@@ -1,4 +1,4 @@
-"""A released table alone: what it keeps, whom it singles out, whose secret it tells. Counts and names of columns, never a value."""
+"""Assessment of a released table alone: attained privacy models, unique people, disclosed sensitive values."""
 
 from __future__ import annotations
 
@@ -163,12 +163,12 @@ def _plain(value: Any) -> Any:
     return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-# Assessment section ---------------------------------------------------------------------------------------------------
-# The page of an assessment: what holds, who is unique on what, whose secret is certain.
+# Page of an assessment ------------------------------------------------------------------------------------------------
+# Attained guarantees, people who are unique by columns, and disclosed sensitive values.
 
 
 def assessment_banner(found: Assessment) -> Banner:
-    """Whether somebody is unique by what an attacker may know, and which k holds."""
+    """Return the banner: unique people by what an attacker may know, and the attained k."""
     unique = found.together.unique
     line = WORDS.said(
         "unique_said", columns=found.together.columns, unique=unique, people=found.together.people, k=found.k

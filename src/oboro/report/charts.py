@@ -1,9 +1,9 @@
-"""Pictures as inline SVG: drawn once, readable on light and dark paper, no script and no font to load.
+"""Charts as inline SVG: drawn once, readable on light and dark paper, without scripts or fonts to load.
 
-Colours are CSS variables of the page (`--before`, `--after`, `--muted`, `--line`), so that one picture serves both.
-What was and what is differ in width as well as in colour, for those who print in grey or see few colours.
+Colours are CSS variables of the page (`--before`, `--after`, `--muted`, `--line`), so that one chart serves both.
+Before and after differ in width as well as in colour, for readers who print in grey or see few colours.
 
-The last parameter of every picture is the language of its words: labels from tables are the same in all of them.
+The last parameter of every chart is the language of its words: labels from tables are the same in all of them.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ __all__ = [
 ]
 
 
-# Svg ------------------------------------------------------------------------------------------------------------------
-# What pictures are drawn with: SVG text made of lines, bars, dots and words, and axes with round figures.
+# SVG elements ---------------------------------------------------------------------------------------------------------
+# SVG text made of lines, bars, dots and words, and axes with round figures.
 #
-# A drawing library takes longer to load than all pictures of a report take to be drawn here. Words are measured by
-# their letters: the reader's fonts are not known, so some room is left beside them.
+# A drawing library takes longer to load than all charts of a report take to be drawn here. Words are measured by their
+# letters: the reader's fonts are not known, so some room is left beside them.
 
 
 MUTED, LINE = "var(--muted)", "var(--line)"
@@ -54,7 +54,7 @@ LETTER = 6.9  # pixels, of 12-pixel letters on the average; Chinese and Japanese
 
 
 def room(said: str) -> float:
-    """How wide some words are, in pixels."""
+    """Return the width of some words, in pixels."""
     return sum(12.5 if east_asian_width(letter) in "WF" else LETTER for letter in said if letter != "\u200b")
 
 
@@ -170,7 +170,7 @@ def distribution(column: Distribution, lang: str) -> str:
 
 
 def class_sizes(bars: Sequence[Bar], width: int, lang: str) -> str:
-    """How many rows stand in classes of which size, before and after."""
+    """Draw the number of rows in classes of each size, before and after."""
     return _standing(_shares(bars, lang), lang, title=say(ROWS_IN_CLASS, lang), width=width)
 
 

@@ -1,4 +1,4 @@
-"""What became of the rows, and what a search over levels chose: levels, and what they lose and suppress. From facts of steps."""
+"""Summary of rows and of the levels that a search chose, with their information loss and suppression, from facts of steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chosen_levels_said(facts: Mapping[str, Any]) -> Iterator[tuple[str, Message]
 
 
 def rows_said(before: int, after: int, suppressed: int, steps: Iterable[tuple[str, int, int]]) -> Message:
-    """How many rows came and are released, and which step left some out: its name, and its rows before and after."""
+    """Summarize the number of original and released rows, and the rows left out by each step."""
     left_out = [
         summary_words("rows_left_out", rows=came - went, step=step) for step, came, went in steps if went < came
     ]

@@ -1,7 +1,7 @@
-"""How a column was spread before and after, fit to be shown: released labels only, and no small cells.
+"""Distributions of a column before and after, without disclosing values: released labels only, and no small cells.
 
-A report may travel further than the table it speaks of. So a label is shown only where it is released and where enough
-rows hold it, before and after; what is rarer is counted together as `(other)`. Numbers and dates are counted in bins
+A report may travel further than the table it describes. So a label is shown only where it is released and where enough
+rows have it, before and after; rarer labels are counted together as `(other)`. Numbers and dates are counted in bins
 with round edges; the outermost bins are open, so that no extreme value shows.
 """
 

@@ -1,4 +1,4 @@
-"""The facts of a report, as data: what JSON holds and every section is made from."""
+"""Facts of a report as data: the content of its JSON, from which every section is built."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def measured(measure: Measure) -> Measure:
 
 
 def trait(step: Mapping[str, Any], name: str) -> Any:
-    """What the technique of a step says of itself (`oboro.schema`); None where it is not known."""
+    """Return a trait of the technique of a step (`oboro.schema`); None where it is not known."""
     return (step.get("traits") or {}).get(name)
 
 
@@ -253,8 +253,8 @@ class Checklist(Facts):
     text_ja: ClassVar[Any] = _in_words("notice", "The text to edit", "ja")
 
 
-# Inputs ---------------------------------------------------------------------------------------------------------------
-# What a report is made from: the two tables, what is known of how the release was made, and what to measure.
+# Inputs of a report ---------------------------------------------------------------------------------------------------
+# The two tables, the known facts of how the release was made, and the scope of the measurements.
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +320,7 @@ class Scope:
 
 
 # Exposed people -------------------------------------------------------------------------------------------------------
-# Who is exposed by a release as it stands: the exact counts that page, summary, checklists and exit code share.
+# The people exposed by a release: the exact counts that page, summary, checklists and exit code share.
 
 
 PERSON = "\0person"  # no column's name
@@ -458,7 +458,7 @@ def _accepted(
     return tuple(AcceptedColumns(one.columns, one.because, one.people) for one in taken if one.people), refused
 
 
-# Table facts ----------------------------------------------------------------------------------------------------------
+# Facts of tables ------------------------------------------------------------------------------------------------------
 # Both tables and their columns, counted.
 
 

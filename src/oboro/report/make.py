@@ -1,4 +1,4 @@
-"""Everything that is measured of a release, each once, several at a time."""
+"""Making of a report: measure a release, run the attacks, judge, and collect the facts."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ __all__ = [
 ]
 
 
-# Attack limits --------------------------------------------------------------------------------------------------------
-# How often an attack may be right where the guarantees are satisfied: so much is no finding.
+# Bounds on attacks ----------------------------------------------------------------------------------------------------
+# Largest success rate of an attack where the guarantees are satisfied: success below it is no finding.
 #
-# k-anonymity links a person to a record with a probability of at most 1 / k (Sweeney 2002). Two halves of what is known
-# lead to the same record with at most that probability too: each leads to a class of k or more. A sensitive value is
-# guessed with at most the share that the models of its attribute leave it (`PrivacyModel.largest_share`); where none
-# sets a bound, the control is all there is.
+# k-anonymity links a person to a record with a probability of at most 1 / k (Sweeney 2002). Two halves of the known
+# attributes lead to the same record with at most that probability too: each leads to a class of k or more. A sensitive
+# value is guessed with at most the share that the models of its attribute leave it (`PrivacyModel.largest_share`);
+# where none sets a bound, the control is all there is.
 
 
 def limited(
@@ -128,8 +128,8 @@ def _judged(one: Attack, limit: float, by: Message | None) -> Attack:
     return replace(one, limit=limit, limited_by=by, allowed=one.found.low <= limit)
 
 
-# Utility measures -----------------------------------------------------------------------------------------------------
-# What a release is still good for, measured once: losses, resemblance, columns together, what can be learned from it.
+# Utility --------------------------------------------------------------------------------------------------------------
+# Utility measured once: information loss, fidelity, associations, and prediction.
 
 
 AVERAGED = ("total_variation", "kolmogorov_smirnov", "wasserstein")
@@ -173,7 +173,7 @@ def _averages(measures: Sequence[Measure]) -> list[Measure]:
     return out
 
 
-# Measured release -----------------------------------------------------------------------------------------------------
+# Measurements ---------------------------------------------------------------------------------------------------------
 
 
 SMALLEST_CELL = 5
@@ -260,7 +260,7 @@ def _least_candidates(verification: Verification | None, linkage: Sequence[Measu
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured."""
+    """Measurements of a release."""
 
     sizes: np.ndarray | None  # of the equivalence classes; None without quasi-identifiers
     sizes_before: np.ndarray | None
@@ -360,8 +360,8 @@ def _with_limits(
     return limited(attacks, k, by, verdicts, exposed.secrets, values)
 
 
-# Report warnings ------------------------------------------------------------------------------------------------------
-# What a reader should know before signing.
+# Warnings -------------------------------------------------------------------------------------------------------------
+# Warnings for the reader who signs.
 
 
 def _m(name: str, /, **values: Any) -> Message:
@@ -371,7 +371,7 @@ def _m(name: str, /, **values: Any) -> Message:
 def report_warnings(
     tables: Tables, provenance: Provenance, findings: Sequence[Finding], attacks: Sequence[Attack]
 ) -> list[Message]:
-    """What was known before, what was assumed, what steps said, and what was found."""
+    """Collect the warnings known before, those of steps, and those from findings and attacks."""
     return [
         *provenance.warnings,
         *_pairing(tables, provenance.steps),
@@ -409,8 +409,7 @@ def _attack_warnings(attacks: Sequence[Attack]) -> list[Message]:
     return [_m("attack_better", attack=one.title, right=one.found.share, control=one.control.share) for one in better]
 
 
-# Make report ----------------------------------------------------------------------------------------------------------
-# Make the report on a release: measure, judge, and put the facts together.
+# Report ---------------------------------------------------------------------------------------------------------------
 
 
 PACKAGES = ("oboro", "numpy", "numba", "pyarrow", "scipy", "scikit-learn")
@@ -515,7 +514,7 @@ def _seeded(recipe_text: str) -> bool | None:
 
 
 def _versions() -> dict[str, str]:
-    """What made the release, so that it can be made again."""
+    """Versions of the software that made the release, so that it can be made again."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

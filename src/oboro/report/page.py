@@ -1,7 +1,7 @@
-"""What a report is made of: sections of a few kinds of blocks, as plain data. How they look is the template's affair.
+"""Page model of a report: sections of a few kinds of blocks, as plain data. The template decides their appearance.
 
-A place for words holds a `Message`, said in the reader's language when the page is made, or text from a table or a file, which
-is the same in every language.
+A text field holds a `Message`, rendered in the reader's language when the page is made, or text from a table or a file,
+which is the same in every language.
 
 A new section is a file in `sections/`; a new kind of block is a class here and a macro in the template.
 """

@@ -1,4 +1,4 @@
-"""Facts into HTML: one page that loads nothing, or a small part of it for notebooks."""
+"""Rendering of a report as HTML: one page that loads nothing, or a small part of it for notebooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["render", "render_compact", "render_sections", "subtitle"]
 
 
 def subtitle(report: Report) -> Message:
-    """How much came in and went out; of a public report what went out."""
+    """Return the size of the original and of the release; for a public report only of the release."""
     table = report.table
     if report.public:
         return Message("report.page.subtitle_public", rows=table.rows_after, columns=table.columns_after)
@@ -33,7 +33,7 @@ def subtitle(report: Report) -> Message:
     )
 
 
-# Html -----------------------------------------------------------------------------------------------------------------
+# HTML -----------------------------------------------------------------------------------------------------------------
 
 
 LONG_WORD = 24  # letters
@@ -46,7 +46,7 @@ def render(report: Report) -> str:
 
 
 def render_compact(report: Report) -> str:
-    """The verdict, the main figures and the promises, to stand inside another page."""
+    """Render the verdict, the main figures and the guarantees for embedding in another page."""
     return _page(report, SECTIONS.show(report, brief=True), compact=True)
 
 

@@ -1,4 +1,4 @@
-"""What a privacy officer signs: what was released, what was promised, whether it holds, what it cost.
+"""The report on a release for the officer who signs it: release, guarantees, verdicts, and information loss.
 
 A `Report` holds plain facts (counts, parameters, verdicts; never a record), ready for JSON. From them come a page of
 HTML that opens without a network, a few lines for the terminal, and a small view for notebooks.
@@ -222,11 +222,11 @@ class Report(Facts):
         return render_compact(self)
 
 
-# Public ---------------------------------------------------------------------------------------------------------------
-# What may leave the house: a report without anything that helps to undo the processing.
+# Public report --------------------------------------------------------------------------------------------------------
+# A report without anything that helps to reverse the processing.
 #
-# docs/report.md says of each part of a report what becomes of it and why; `public` does it. A test walks over the
-# fields of `Report`, so that a new one cannot slip through undecided.
+# docs/report.md documents for each part of a report what `public` does with it and why. A test walks over the fields of
+# `Report`, so that a new one cannot be left undecided.
 
 
 def public(report: Report) -> Report:

@@ -1,9 +1,9 @@
-"""The address of a place in a broker, such as `nats://HOST:4222/PEOPLE`. Secrets come from the environment, never from
-here.
+"""Brokers of services: addresses such as `nats://HOST:4222/PEOPLE`, the registry of brokers, keys and headers, links.
 
-User, password, token and certificates are read from `OBORO_FROM_USER`, `OBORO_FROM_PASSWORD`, `OBORO_FROM_TOKEN`,
-`OBORO_FROM_CA`, `OBORO_FROM_CERT` and `OBORO_FROM_KEY` (for the output: `OBORO_TO_…`), or for both from
-`OBORO_BROKER_…`. A scheme that ends in `s` (`natss`, `rediss`, `kafkas`, `mqtts`, `rabbitmqs`) is spoken over TLS.
+Credentials come from the environment, never from an address. User, password, token and certificates are read from
+`OBORO_FROM_USER`, `OBORO_FROM_PASSWORD`, `OBORO_FROM_TOKEN`, `OBORO_FROM_CA`, `OBORO_FROM_CERT` and `OBORO_FROM_KEY`
+(for the output: `OBORO_TO_…`), or for both from `OBORO_BROKER_…`. A scheme that ends in `s` (`natss`, `rediss`,
+`kafkas`, `mqtts`, `rabbitmqs`) uses TLS.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class BrokerAddress:
         return context
 
 
-# Brokers --------------------------------------------------------------------------------------------------------------
-# Which brokers there are. A new one is its file and its line here.
+# Registry of brokers --------------------------------------------------------------------------------------------------
+# A new broker is its file and its line here.
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,12 @@ def open_place(place: str, part: str, side: str) -> Any:
     return getattr(module, name)(BrokerAddress.read(f"{kind}{tls}://{rest}", side, PORTS))
 
 
-# Key fields -----------------------------------------------------------------------------------------------------------
-# Keys and headers of messages, kept by choice: they come in as fields of the record, and the recipe says what becomes
-# of them.
+# Keys and headers -----------------------------------------------------------------------------------------------------
+# Keys and headers of messages, kept on request: they become fields of the record, and the recipe treats them.
 #
-# A key often identifies a person. So none is forwarded beside the record: what is asked for
-# (`?key=FIELD&headers=NAME,NAME`) is put into the JSON object of the input, where the recipe names it like every other
-# field, and the output takes released values out again.
+# A key often identifies a person. So none is forwarded beside the record: the requested ones
+# (`?key=FIELD&headers=NAME,NAME`) are put into the JSON object of the input, where the recipe names them like every
+# other field, and the output takes released values out again.
 
 
 @dataclass(frozen=True)
@@ -234,8 +233,8 @@ def _bytes(value: Any) -> bytes | None:
     return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 
-# Linked end -----------------------------------------------------------------------------------------------------------
-# Ends of brokers that hold one connection.
+# Linked sources and sinks ---------------------------------------------------------------------------------------------
+# Sources and sinks of brokers that keep one connection.
 
 
 class Link(Protocol):
@@ -256,10 +255,10 @@ class LinkedEnd:
         self.link.close()
 
 
-# Waiting loop ---------------------------------------------------------------------------------------------------------
-# Clients that speak asyncio, asked from code that waits: one event loop for all connections of a thread.
+# Event loop for blocking code -----------------------------------------------------------------------------------------
+# Clients based on asyncio, called from blocking code: one event loop for all connections of a thread.
 #
-# While one connection is waited for, the others are tended too. The loop goes when the last connection that uses it is
+# While one connection is waited for, the others are served too. The loop ends when the last connection that uses it is
 # closed.
 
 
@@ -302,8 +301,8 @@ class WaitingLoop:
             _thread.loop = None
 
 
-# Write only -----------------------------------------------------------------------------------------------------------
-# Ends of brokers that take records and never say what they hold: readers tell repeats by the id of each record.
+# Write-only sinks -----------------------------------------------------------------------------------------------------
+# Brokers that take records and never report what they hold: readers detect repeats by the id of each record.
 
 
 def record_id(mark: str, number: int) -> str:

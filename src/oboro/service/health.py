@@ -1,4 +1,4 @@
-"""What machines ask of a service: `/metrics` (Prometheus), `/health/live` and `/health/ready`."""
+"""Health and metrics endpoints of a service: `/metrics` (Prometheus), `/health/live` and `/health/ready`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Kafka: transactions. A block is one transaction; a process that begins to publish fences every earlier one of the same
+"""Kafka: transactions. A block is one transaction; a process that begins to publish fences every earlier one of its
 output.
 
-Kafka cannot compare before it writes. So before its first block a process takes the transactional id of the output
-(whoever had it commits nothing any more), then reads back the last released record, which must be the one it believes
-to be there. A process that only stands by fences nobody. One process serves one partition of a topic.
+Kafka cannot compare before it writes. So before its first block a process takes the transactional id of the output (an
+earlier holder can commit no more), then reads back the last released record, which must be the one it expects. A
+standby process fences none. One process serves one partition of a topic.
 
-Experimental: met with librdkafka's mock cluster only, which shows open and aborted records to those who read
+Experimental: tested with librdkafka's mock cluster only, which shows open and aborted records to those who read
 committed ones.
 """
 
@@ -391,12 +391,12 @@ def _header(message: KafkaMessage, name: str) -> str:
     return next((value.decode() for key, value in found if key == name and value is not None), "")
 
 
-# Kafka lease ----------------------------------------------------------------------------------------------------------
-# Kafka as a place for a lease: a topic in which everybody reads who leads.
+# Lease ----------------------------------------------------------------------------------------------------------------
+# Lease on Kafka: a topic in which every process reads which one leads.
 #
-# Membership in a group lost: when a member is gone, brokers let the others wait until the group has settled, for three
-# seconds and more on librdkafka's mock. A topic has an order that all who read it share, which is all that a lease
-# needs.
+# Membership in a group was the slower alternative: when a member is gone, brokers let the others wait until the group
+# has settled, for three seconds and more on librdkafka's mock. A topic has an order that all its readers share, which
+# is all that a lease needs.
 
 
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "3600000"}
@@ -551,10 +551,10 @@ class KafkaLease:
         self._terms, self._own = Terms(), ""
 
 
-# Kafka keeping --------------------------------------------------------------------------------------------------------
-# Kafka as a place for snapshots (a compacted topic); its leases are in `kafka_lease`.
+# Snapshots ------------------------------------------------------------------------------------------------------------
+# Snapshots on Kafka (a compacted topic).
 #
-# Experimental, as all of Kafka here: met with librdkafka's mock cluster only, which compacts nothing.
+# Experimental, as all of Kafka here: tested with librdkafka's mock cluster only, which compacts nothing.
 
 
 NEWEST = b"newest"

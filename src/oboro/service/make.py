@@ -1,4 +1,4 @@
-"""A recipe as a service: from a broker to a broker, or between a broker and a file, a pipe or a socket."""
+"""Making and running a service from a recipe: between brokers, or between a broker and a file, a pipe or a socket."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _lease(target: str, seconds: float) -> Any:
 
 
 def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en") -> dict[str, Any]:
-    """Run until the input ends or somebody asks to stop; its counts. Its log goes to standard error."""
+    """Run until the input ends or a stop is requested; return its counts. Its log goes to standard error."""
     stop = StopRequest()
     watch = Watch(to_stderr(lang, settings.log == "json"))
     logging.getLogger().addHandler(
@@ -210,8 +210,8 @@ def _reached(settings: ServiceSettings, service: Service) -> Iterator[Message]:
             yield Message("service.reached", place=place, number=sink.last()[0])
 
 
-# Async service --------------------------------------------------------------------------------------------------------
-# A service within a program of one's own: `async for released in recipe.stream().serve(source, sink)`.
+# Asynchronous service -------------------------------------------------------------------------------------------------
+# A service within another program: `async for released in recipe.stream().serve(source, sink)`.
 
 
 AHEAD = 4096  # released records that wait for whoever iterates, before the service waits too

@@ -120,7 +120,7 @@ class MqttLink:
 
 
 class MqttSource(LinkedEnd):
-    """What a broker hands over to one session."""
+    """Source of the messages that a broker delivers to one session."""
 
     kind: ClassVar[str] = "mqtt"
     replays: ClassVar[bool] = False
@@ -157,7 +157,7 @@ class MqttSource(LinkedEnd):
             raise FileError(Message("error_broker.session_lost", place=self.link.address.place))
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
-        """What has come, or what comes first within the time."""
+        """Return the available records, or the first that arrive within the time."""
         found: list[tuple[bytes, str, float]] = []
         try:
             while len(found) < most:

@@ -53,8 +53,8 @@ from oboro.text import Message
 __all__ = ["ANSWER", "NatsLease", "NatsLink", "NatsSink", "NatsSource", "NatsStore"]
 
 
-# Nats link ------------------------------------------------------------------------------------------------------------
-# A connection to NATS, from code that waits.
+# Connection -----------------------------------------------------------------------------------------------------------
+# A connection to NATS for blocking code.
 #
 # The client's own reconnecting is off: it would send what it had buffered for a connection that is gone.
 
@@ -144,7 +144,7 @@ class NatsLink:
         self._held().tend()
 
     def info(self) -> StreamInfo:
-        """What the server says of the stream."""
+        """Return the server's description of the stream."""
         try:
             return self.wait(self.js.stream_info(self.address.name))
         except NotFoundError:
@@ -199,12 +199,12 @@ def _final(error: Exception) -> bool:
     return isinstance(error, AuthorizationError) or "authorization violation" in str(error).lower()
 
 
-# Nats keeping ---------------------------------------------------------------------------------------------------------
-# NATS as a place for snapshots (object store) and for a lease (key-value bucket whose keys expire).
+# Snapshots and lease --------------------------------------------------------------------------------------------------
+# Snapshots in an object store, and a lease in a key-value bucket whose keys expire.
 
 
 class NatsStore(LinkedEnd):
-    """The newest snapshot, as an object in a bucket. It holds raw values: whoever may read the bucket may read them."""
+    """The newest snapshot, as an object in a bucket. It holds raw values: readers of the bucket can read them."""
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow(())
@@ -299,7 +299,7 @@ class NatsLease:
         self.link.close()
 
 
-# Nats stream ----------------------------------------------------------------------------------------------------------
+# Source and sink ------------------------------------------------------------------------------------------------------
 
 
 EXPECTED = "Nats-Expected-Last-Sequence"

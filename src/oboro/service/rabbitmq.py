@@ -106,7 +106,7 @@ class RabbitmqLink:
         return self._channel
 
     def there(self) -> int:
-        """How many messages wait in the queue; raises where there is none."""
+        """Return the number of messages that wait in the queue; raises if there is no queue."""
         channel = self.held()
         found = self.ask(lambda: channel.queue_declare(self.queue, passive=True))
         return int(found.method.message_count)
@@ -204,7 +204,7 @@ class RabbitmqSource(LinkedEnd):
             self._came.popleft()
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
-        """What has come, or what comes first within the time."""
+        """Return the available records, or the first that arrive within the time."""
         self.link.tend(0.0 if self._came else wait)
         found: list[tuple[bytes, str, float]] = []
         while self._came and len(found) < most:

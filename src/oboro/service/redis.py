@@ -1,5 +1,4 @@
-"""Redis and Valkey streams: exactly once. One script looks at the output's last id and adds a block behind it, or
-nothing at all.
+"""Redis and Valkey streams: exactly once. One script compares the output's last id and appends a block, or nothing.
 
 A released record has its number as id (`17-0`), so the last id is the number of the output. An id of the input holds
 the server's moment itself, so it is number and moment in one.
@@ -141,7 +140,7 @@ class RedisLink:
         return answers
 
     def info(self) -> dict[str, Any] | None:
-        """What the server says of the stream; None where there is none."""
+        """Return the server's description of the stream; None if there is none."""
         client = self.held()
         if not self.ask(client.exists, self.key):
             return None
@@ -219,7 +218,7 @@ class RedisSource(LinkedEnd):
         raise FileError(Message("error_broker.other_input", place=place, number=after))
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
-        """What is there, or what comes first within the time."""
+        """Return the available records, or the first that arrive within the time."""
         if not self._ahead:
             self._ahead = self._fetched(max(most, LEAST), max(1, int(wait * 1000)))
         items, self._ahead = self._ahead[:most], self._ahead[most:]
@@ -328,7 +327,7 @@ class RedisSink(LinkedEnd):
         return number, entry[1][MARK].decode(errors="replace"), entry[1][FIELD]
 
     def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """What stands at some numbers."""
+        """Return the bodies of some numbers."""
         client = self.link.held()
         found = self.link.ask(client.xrange, self.link.key, f"{first}-0", f"{first + count - 1}-0")
         there = {_pair(id)[0]: fields.get(FIELD) for id, fields in found}
@@ -339,7 +338,7 @@ class RedisSink(LinkedEnd):
         return 1
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
-        """All of them, if the output stands at `after`; else none."""
+        """Publish all records if the output is at `after`; else none."""
         done = self.link.ask(self._run, 1, self.link.key, after, mark, *bodies)
         if done != b"done":
             raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
@@ -354,8 +353,8 @@ class RedisSink(LinkedEnd):
         """A connection that was idle is made anew when it is used."""
 
 
-# Redis keeping --------------------------------------------------------------------------------------------------------
-# Redis and Valkey as a place for snapshots (a key) and for a lease (a key that expires).
+# Snapshots and lease --------------------------------------------------------------------------------------------------
+# Snapshots in a key, and a lease in a key that expires.
 
 
 PROLONG = (
@@ -365,7 +364,7 @@ RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL'
 
 
 class RedisStore(LinkedEnd):
-    """The newest snapshot, as the value of a key. It holds raw values: whoever may read the key may read them."""
+    """The newest snapshot, as the value of a key. It holds raw values: readers of the key can read them."""
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"db"})

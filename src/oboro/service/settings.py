@@ -1,4 +1,4 @@
-"""What is told to a service, on the command line or in a file; checked before anything is connected."""
+"""Settings of a service, from the command line or a file; checked before anything is connected."""
 
 from __future__ import annotations
 
@@ -204,8 +204,8 @@ def _wrong(found: Any) -> Message:
     return Message("error_value.at_with", where=where, what=what, got=found["input"])
 
 
-# Held records ---------------------------------------------------------------------------------------------------------
-# What a stream of a broker holds, as a file of lines: for commands that read files.
+# Records of a broker as lines -----------------------------------------------------------------------------------------
+# The records of a broker's stream as a file of lines, for commands that read files.
 
 
 BLOCK, WAIT = 1000, 1.0
@@ -330,9 +330,8 @@ def _is_new(body: bytes, form: JsonBody, ids: RecordIds | None) -> bool:
         return False
 
 
-# Partition price ------------------------------------------------------------------------------------------------------
-# What it costs that each part of a stream keeps its own promise: fewer records protect each other, more cells are
-# suppressed.
+# Cost of partitioning -------------------------------------------------------------------------------------------------
+# Each part of a stream keeps its own guarantee, so fewer records match and more cells are suppressed.
 
 
 PARTS = (1, 2, 4, 8, 16)
@@ -349,7 +348,7 @@ def check_key(part: Partition, person: str | None, fields: Sequence[str]) -> Non
 
 
 def expected_price(part: Partition, quasi: Sequence[str]) -> Message:
-    """What is said before a part starts: how many times the suppressed cells on a table that everybody knows."""
+    """Message before a part starts: the factor of suppressed cells, measured on a table that everybody knows."""
     table = BY_QUASI if set(part.by) == set(quasi) else BY_PERSON
     times = float(np.interp(np.log2(part.count), np.log2(PARTS), table))
     return Message("service.partition", number=part.serve, count=part.count, by=list(part.by), times=round(times, 2))

@@ -1,4 +1,4 @@
-"""Record by record: a record goes in, its anonymized version comes out, at once (`DelayFree`) or a little later (`Window`).
+"""Anonymization of streams, record by record: at once (`DelayFree`) or with a bounded delay (`Window`).
 
 >>> from oboro.stream import DelayFree
 >>> anonymizer = DelayFree(attributes=["sex", "race"], k=2)

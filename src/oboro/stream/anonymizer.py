@@ -1,8 +1,8 @@
-"""What a running stream needs of an anonymizer: `DelayFree` answers at once, a window holds records back for a while.
+"""Interface between a running stream and its anonymizers: `DelayFree` decides at once, a window with a delay.
 
-The runner hands over blocks of records and writes down what it was told, so that after `kill -9` everything can be done
-again: `take` with the same records, moments and decisions must release the same records. Records come out in the order in
-which they went in, each that was not refused exactly once, `flush` included.
+The runner passes blocks of records and logs what it received, so that after `kill -9` everything can be done again:
+`take` with the same records, moments and decisions must release the same records. Records are released in the order of
+arrival, each accepted one exactly once, `flush` included.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Closing:
 
 @dataclass
 class BlockResult:
-    """What came of a block of records."""
+    """Result of a block of records."""
 
     released: list[dict[str, Any]] = field(default_factory=list)
     """Released now: of these records or of earlier ones that had to wait."""
@@ -78,7 +78,7 @@ class BlockResult:
 
 
 class JsonBlock(NamedTuple):
-    """What came of a block that was taken as JSON, every record of it: bodies and decisions."""
+    """Result of a block of JSON in which every record was accepted: bodies and decisions."""
 
     bodies: list[bytes]
     decisions: list[int]
@@ -96,12 +96,12 @@ class Anonymizer(Protocol):
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same records in blocks of other sizes are decided alike, so that another process releases the same."""
+        """True if the same records in blocks of other sizes give the same decisions, also in another process."""
         ...
 
     @property
     def timed(self) -> bool:
-        """Whether the moments at which records come change what is released."""
+        """True if the moments of arrival change the released records."""
         ...
 
     @property
@@ -168,7 +168,7 @@ class Anonymizer(Protocol):
 
 
 # Snapshot -------------------------------------------------------------------------------------------------------------
-# One state, one file: arrays and plain data, written so that the file is either the old one or the new one, whole.
+# One state in one file: arrays and plain data, written so that the file is either the old one or the new one, whole.
 
 
 META = "meta"
@@ -250,7 +250,7 @@ def moment(seconds: float) -> float:
 
 
 def within(numbers: np.ndarray, least: int, below: int | np.ndarray) -> bool:
-    """Whether all numbers are at least `least` and below `below`."""
+    """Test if all numbers are at least `least` and below `below`."""
     return bool(np.all(numbers >= least) and np.all(numbers < below))
 
 
@@ -259,7 +259,7 @@ DAMAGED = (ValueError, KeyError, EOFError, RuntimeError, OverflowError, MemoryEr
 
 
 def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What `write_snapshot` wrote."""
+    """Read a snapshot written by `write_snapshot`."""
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -271,8 +271,8 @@ def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return meta, arrays
 
 
-# Stream settings ------------------------------------------------------------------------------------------------------
-# What every stream is told at the start. Parameters are data: checked once, written into every snapshot.
+# Settings of all streams ----------------------------------------------------------------------------------------------
+# Parameters of every stream: checked once, written into every snapshot.
 
 
 class StreamSettings(Parameters):

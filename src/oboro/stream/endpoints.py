@@ -1,12 +1,12 @@
-"""Where records come from and go to: standard input and output, files, and sockets.
+"""Endpoints of a stream: the sources and sinks of its records, as standard input and output, files, and sockets.
 
-`-` is standard input or output; `tcp://HOST:PORT` and `unix:///PATH` connect to somebody who listens; `tcp-
-listen://…` and `unix-listen://…` wait for those who connect, several at a time; everything else is a file. Reading
-and writing block: a slow reader of the output stops the input, and no more than one block is held.
+`-` is standard input or output; `tcp://HOST:PORT` and `unix:///PATH` connect to a listening program; `tcp-listen://…`
+and `unix-listen://…` wait for connections, several at a time; everything else is a file. Reading and writing block: a
+slow reader of the output stops the input, and no more than one block is kept.
 
-Sockets are read and written by their own calls, and a wish to end comes by a socket: Windows knows them as no other
-files, and waits for nothing else. There a wish to end is heard when the next block of standard input or of a pipe has
-come.
+Sockets are read and written by their own calls, and a request to stop arrives by a socket: Windows treats them unlike
+other files, and waits for nothing else. There a request to stop is noticed when the next block of standard input or of
+a pipe has arrived.
 """
 
 from __future__ import annotations
@@ -65,11 +65,10 @@ __all__ = [
 
 
 # Producers ------------------------------------------------------------------------------------------------------------
-# Several producers at one socket: their lines come one after the other, never half a line of one within a line of
-# another.
+# Several producers at one socket: their lines arrive one after the other, never one within another.
 #
-# When somebody asks to end, what producers have sent already is still taken, also from those who had only just
-# connected: they cannot know that nobody reads any more.
+# On a request to stop, records that producers have sent already are still read, also from those that had only just
+# connected: they cannot know that nothing is read any more.
 
 
 LAST_CALL = 2.0  # seconds for which, after a wish to end, what was sent is taken
@@ -168,7 +167,7 @@ class Producers:
         self._waiting.close()
 
 
-# Endpoints ------------------------------------------------------------------------------------------------------------
+# Input and output -----------------------------------------------------------------------------------------------------
 
 
 CHUNK = 1 << 16
@@ -204,7 +203,7 @@ def _standard_error() -> int:
 
 
 class StopRequest:
-    """Whether somebody asked the stream to end (SIGTERM, SIGINT, SIGHUP); wakes up whoever waits."""
+    """Request to stop the stream (SIGTERM, SIGINT, SIGHUP); wakes up waiting calls."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -529,8 +528,8 @@ def _unlisten(server: socket.socket, place: str) -> None:
         os.unlink(address)
 
 
-# Output places --------------------------------------------------------------------------------------------------------
-# The files that a stream writes: apart from each other, and what of them is missing after a restart.
+# Output files ---------------------------------------------------------------------------------------------------------
+# The files that a stream writes: all different, and the part of them that is missing after a restart.
 
 
 NONE: Mapping[str, Sequence[Path]] = MappingProxyType({})
@@ -596,15 +595,15 @@ def _is_special(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-# Ends -----------------------------------------------------------------------------------------------------------------
-# What a service asks of the places it stands between. A broker is one file that answers this, and says its own traits.
+# Interface of sources, sinks and stores -------------------------------------------------------------------------------
+# The interface between a service and its brokers. A broker is one file that implements it and states its own traits.
 #
-# A *position* says where in the input something stands, in the broker's own words: its number and the broker's moment.
-# Nobody but the source reads it. A *number* counts what the output holds, from 1. A *mark* travels beside each released
-# record: whose stream it is, which process published it, and up to which position of the input everything was decided.
+# A *position* is a place in the input in the broker's own terms: its number and the broker's moment. Only the source
+# reads it. A *number* counts the records of the output, from 1. A *mark* accompanies each released record: the stream
+# it belongs to, the process that published it, and the position of the input up to which everything was decided.
 #
-# A call that cannot be finished because the broker is away raises `BrokerError`: it may or may not have been done, and
-# the service opens the place again and asks what is there.
+# A call that fails because the broker is away raises `BrokerError`: it may or may not have been executed, and the
+# service reopens the connection and reads the state back.
 
 
 Incoming = tuple[bytes, str, float]
@@ -614,7 +613,7 @@ Held = tuple[int, str, bytes]
 
 
 class RecordSource(Protocol):
-    """Where records come from, in an order that the place keeps."""
+    """Source of records, in an order that the broker or file keeps."""
 
     kind: ClassVar[str]
     """Whose positions these are."""
@@ -623,7 +622,7 @@ class RecordSource(Protocol):
 
     @property
     def replays(self) -> bool:
-        """Whether it can be read again from a position; one that cannot needs a journal."""
+        """True if the source can be read again from a position; one that cannot needs a journal."""
         ...
 
     def open(self, after: str | None) -> None:
@@ -636,7 +635,7 @@ class RecordSource(Protocol):
         ...
 
     def read(self, most: int, wait: float) -> list[Incoming] | None:
-        """What there is, up to so many; empty if nothing came within `wait` seconds; None once the input has ended."""
+        """Read up to `most` available records; empty if none come within `wait` s, None once the input has ended."""
         ...
 
     def message_id(self, position: str) -> str | None:
@@ -648,7 +647,7 @@ class RecordSource(Protocol):
         ...
 
     def behind(self) -> int | None:
-        """How many records wait in the input; None if the place cannot tell."""
+        """Number of records that wait in the input; None if the source cannot tell."""
         ...
 
     def close(self) -> None:
@@ -657,7 +656,7 @@ class RecordSource(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where released records go."""
+    """Sink of released records."""
 
     compares: ClassVar[bool]
     """Whether publishing is compare-and-set, and the place can say what it holds: then every record is there once."""
@@ -667,11 +666,11 @@ class RecordSink(Protocol):
         ...
 
     def last(self) -> Held:
-        """What the place holds last; where it cannot say, number 0."""
+        """Return the last content of the sink; number 0 where it cannot report any."""
         ...
 
     def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """What stands at some numbers, `first` and after; None where it is not kept any more."""
+        """Return the bodies of some numbers, from `first` on; None for those that are not kept any more."""
         ...
 
     def units(self, body: bytes) -> int:
@@ -679,7 +678,7 @@ class RecordSink(Protocol):
         ...
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
-        """Publish, if the output stands at `after` and at nothing else (`ConflictError`); return once the place has it."""
+        """Publish if the output is exactly at `after` (else `ConflictError`); return once the sink has stored it."""
         ...
 
     def tend(self) -> None:
@@ -748,8 +747,8 @@ class Lease(Protocol):
         ...
 
 
-# Plain ends -----------------------------------------------------------------------------------------------------------
-# Files, pipes and sockets as ends of a service whose other end is a broker; one record a line.
+# Plain sources and sinks ----------------------------------------------------------------------------------------------
+# Files, pipes and sockets as source or sink of a service whose other side is a broker; one record per line.
 
 
 PIPE_CHUNK = 1 << 20

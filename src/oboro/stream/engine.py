@@ -1,7 +1,8 @@
-"""The loop: read what is there, decide, note it in the state, write it; again.
+"""Engines of streams: the runner of files and pipes, and the service between brokers.
 
-A block is whatever arrived, never waited for, so no record waits for another. What cannot be a record goes to the dead
-letters with its place and the reason; it is never dropped silently, and never reaches the output.
+Both loop: read the available records, decide, log the decision, write; again. A block is whatever has arrived, never
+waited for, so no record waits for another. Input that cannot be a record goes to the dead-letter records with its
+position and the reason; it is never dropped silently, and never reaches the output.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ __all__ = [
 ]
 
 
-# Stream position ------------------------------------------------------------------------------------------------------
-# How far a stream is: what every snapshot says beside the state of the anonymizer.
+# Position of a stream -------------------------------------------------------------------------------------------------
+# Progress of a stream: written into every snapshot beside the state of the anonymizer.
 
 
 @dataclass
@@ -158,7 +159,7 @@ TOLD = 0.5  # seconds between two looks at the metrics
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """Everything that is told to a running stream."""
+    """Settings of a running stream."""
 
     source: str = "-"
     target: str = "-"
@@ -218,7 +219,7 @@ class Runner:
         self._room: int | None = None  # bytes that are read at once, where they take long
 
     def run(self) -> dict[str, Any]:
-        """Until the input ends or somebody asks to stop; the metrics of this run."""
+        """Run until the input ends or a stop is requested; return the metrics of this run."""
         with stream_exit_codes(refusals=False), self.stop.listening(), ExitStack() as self._opened:
             self._opened.callback(self.stop.close)
             with ExitStack() as refused:  # a start that is refused leaves no empty file behind
@@ -533,8 +534,8 @@ def _of_service(folder: Path, options: object) -> Message:
     return Message("error_stream.state_of_some_service", folder=folder)
 
 
-# Deciding -------------------------------------------------------------------------------------------------------------
-# From bodies to released bodies: decode, pass over what was there before, decide, encode.
+# Decisions of a service -----------------------------------------------------------------------------------------------
+# Bodies to released bodies: decode, skip repeated records, decide, encode.
 #
 # All of it can be done again: the same bodies, moments and decisions give the same released bodies, after a crash and
 # in another process. Time is the broker's, not this machine's.
@@ -542,7 +543,7 @@ def _of_service(folder: Path, options: object) -> Message:
 
 @dataclass
 class Decided:
-    """What came of a block."""
+    """Result of deciding a block."""
 
     bodies: list[bytes]
     letters: list[bytes]
@@ -715,7 +716,7 @@ class Decider:
 
 
 # Outlet ---------------------------------------------------------------------------------------------------------------
-# An output of a service: what is published there once, whatever happens to the connection or to this process.
+# An output of a service that publishes each record once, even if the connection or the process fails.
 
 
 CONFLICTS = 5  # of one block, where nobody else publishes: a server may drop the end of a chain
@@ -733,7 +734,7 @@ def publisher(mark: str) -> tuple[str, str]:
 
 
 def same_letter(one: bytes, other: bytes) -> bool:
-    """Whether two dead letters name the same record. Another version may have other words for the reason.
+    """Test if two dead letters name the same record. Another version may word the reason differently.
 
     A letter about a record that waited in vain has no position. Its id may be of a process that keeps no key.
     """
@@ -882,8 +883,8 @@ class Outlet:
         return ConflictError(Message("error_service.other_leader", place=self.name))
 
 
-# Service plan ---------------------------------------------------------------------------------------------------------
-# Everything that is told to a service at its start, and how far it is.
+# Plan of a service ----------------------------------------------------------------------------------------------------
+# The settings of a service at its start, and its progress.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -927,7 +928,7 @@ class ServicePlan:
 
 @dataclass
 class ServicePosition:
-    """How far a service is; kept in every snapshot."""
+    """Progress of a service; kept in every snapshot."""
 
     kind: str = KIND
     stream: str = field(default_factory=lambda: token_hex(8))
@@ -957,8 +958,8 @@ class ServicePosition:
     """The options that a stream between files does not know: with them this state was made."""
 
 
-# Watching -------------------------------------------------------------------------------------------------------------
-# What can be seen of a service: counts, latencies, and a line in the log for what happens. Never a value of a record.
+# Monitoring -----------------------------------------------------------------------------------------------------------
+# Counts, latencies, and log lines of a service. Never a value of a record.
 
 
 LATENCIES = 4096  # of the latest blocks
@@ -1082,11 +1083,12 @@ def to_stderr(lang: str, as_json: bool) -> Callable[[Message, str], None]:
     return log
 
 
-# Starting -------------------------------------------------------------------------------------------------------------
-# How a service starts: what it knows, what the output holds, and whether the two belong together.
+# Start of a service ---------------------------------------------------------------------------------------------------
+# Start of a service: compare its state with the output.
 #
-# The output is asked, not the input's acknowledgements. What it holds beyond the state, what it lacks, and what another
-# stream wrote there is refused: going on would lose or double records, or release one in two forms.
+# Progress is read back from the output, not from acknowledgements of the input. Records beyond the state, missing
+# records, and records of another stream are refused: to continue would lose or repeat records, or release one in two
+# forms.
 
 
 ADDED = (
@@ -1138,7 +1140,7 @@ def put_away(anonymizer: Anonymizer, extra: Mapping[str, Any], store: Store) -> 
 
 
 class Missing:
-    """What the journal knows of an output: all of it since the snapshot, of which the place may lack the end."""
+    """Knowledge of the journal on an output: all of it since the snapshot; the output may lack the end."""
 
     def __init__(self, outlet: Outlet, *, counted: bool = True) -> None:
         self.outlet = outlet
@@ -1294,11 +1296,12 @@ def replayed(
 
 
 # Service --------------------------------------------------------------------------------------------------------------
-# The loop of a service: read what is there, decide, note it, publish it; again, for months.
+# The loop of a service: read the available records, decide, log, publish; again, for months.
 #
-# What was published and forgotten would be decided again, perhaps differently: two forms of one record. So everything
-# is noted before it is published, the place in the input follows from what the output holds, and publishing succeeds
-# only where the output stands where this process believes it does. Whatever is unsure stops the service.
+# A record that was published and forgotten would be decided again, perhaps differently: two forms of one record. So
+# everything is logged before it is published, the position in the input follows from the content of the output, and
+# publishing succeeds only where the output is in the state that this process assumes. Any uncertainty stops the
+# service.
 
 
 T = TypeVar("T")
@@ -1341,7 +1344,7 @@ class Service:
         self._settled = False  # whether all that was decided is published
 
     def run(self, own_process: bool = False) -> dict[str, Any]:
-        """Until the input ends or somebody asks to stop; counts of this run."""
+        """Run until the input ends or a stop is requested; return the counts of this run."""
         with stream_exit_codes(), self.stop.listening(), ExitStack() as self._opened:
             self._hold()
             try:

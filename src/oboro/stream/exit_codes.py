@@ -1,4 +1,4 @@
-"""Exit codes of streams that run, by which systemd and others know if starting them again helps.
+"""Exit codes of running streams, from which systemd and others know if a restart helps.
 
 They are those of sysexits.h. Commands that end by themselves have 0, 1 and 2 only (`oboro.errors`).
 """

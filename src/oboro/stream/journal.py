@@ -1,4 +1,4 @@
-"""What is noted before anything is published, so that after a crash the same bytes are published, and nothing is decided anew."""
+"""Journal of a stream: decisions logged before they are published, so that a crash leads to the same bytes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ __all__ = ["Batch", "JournalEntry", "LogEntry", "StateFolder"]
 # State folder ---------------------------------------------------------------------------------------------------------
 # A folder that survives `kill -9`: a snapshot, and a log of everything since.
 #
-# Before anything is written to the output, the log has the lines, the decisions and where the output will end. So after
-# a crash at any moment: what is not in the log was not written, and what is in the log can be decided again the same
-# way and written as far as it is missing. A torn last entry fails its checksum and counts as never written.
+# Before anything is written to the output, the log has the lines, the decisions and the position at which the output
+# will end. So after a crash at any moment: lines that are not in the log were not written, and lines in the log can be
+# decided again the same way and written as far as they are missing. A torn last entry fails its checksum and counts as
+# never written.
 #
 # `log.N` continues `snapshot.N`. A new snapshot is put in its place whole, then the next log begins, then the old two
-# go.
+# are deleted.
 
 
 ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
@@ -42,7 +43,7 @@ MARKS_TRIED = 100  # after a torn entry: its records may hold marks too
 
 
 class LogEntry(Protocol):
-    """What a log notes of a block before its output is written."""
+    """Log entry of a block, written before its output."""
 
     MARK: ClassVar[bytes]
     """Stands before each entry; its last digit is the version of the format."""

@@ -1,8 +1,9 @@
-"""Bytes into records and back: NDJSON (one object a line) and CSV (a header, then a record a line).
+"""Decoding and encoding of stream records: NDJSON (one object per line), CSV (a header, then one record per line),
+messages.
 
-What is no record is said why it is none (`BadRecord`), without any of its values: the reason may be shown to others.
-msgspec reads and writes what is plain, ten times as fast as the standard library, which has the last word on all else: msgspec
-neither tells a field that stands twice nor explains itself.
+Input that is no record is refused with a reason (`BadRecord`), without any of its values: others may see the reason.
+msgspec reads and writes plain records, ten times as fast as the standard library, which decides on all others: msgspec
+neither detects a repeated field nor explains its refusals.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ __all__ = [
 ]
 
 
-# Record fields --------------------------------------------------------------------------------------------------------
-# What is wrong with the fields of a record that a stream refuses.
+# Fields of a record ---------------------------------------------------------------------------------------------------
+# Errors in the fields of a record that a stream refuses.
 
 
 def wrong_fields(fields: list[str], record: object) -> Message:
@@ -91,15 +92,15 @@ def wrong_fields(fields: list[str], record: object) -> Message:
     return Message("text.remarks", said=parts) if parts else Message("error_stream.two_fields")
 
 
-# Line blocks ----------------------------------------------------------------------------------------------------------
-# Bytes as they arrive, cut into lines. Every byte is looked at once, however it arrives and whatever it says.
+# Lines ----------------------------------------------------------------------------------------------------------------
+# Bytes cut into lines as they arrive. Every byte is read once, in whatever pieces it arrives.
 
 
 HUGE = b"\n"  # stands for a line that was too long to keep, before its length; no line and no record begins like that
 
 
 class LineForm(Protocol):
-    """What a format says of its lines."""
+    """Properties of the lines of a format."""
 
     def ends(self, text: bytes) -> bool:
         """Whether a record may end with this line; if not, it goes on until the next line of that kind."""
@@ -300,7 +301,7 @@ def _number(text: bytes, byte: bytes) -> int:
 
 
 def encode_json_block(records: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    """Each record as a line, without its end; no raw line's end stands within one."""
+    """Encode each record as a line, without its end; no raw line end is within one."""
     try:
         return _encode_lines(records).split(b"\n")[:-1]
     except (UnicodeEncodeError, OverflowError):
@@ -505,7 +506,7 @@ def codec(
     return NdjsonCodec()
 
 
-# Other encoding -------------------------------------------------------------------------------------------------------
+# Text encodings -------------------------------------------------------------------------------------------------------
 # Lines in another encoding than UTF-8: each becomes UTF-8 before its format reads it.
 
 
@@ -575,10 +576,10 @@ class OtherEncoding:
         return self.form.ends_everywhere(text)
 
 
-# Letter ids -----------------------------------------------------------------------------------------------------------
-# Ids of dead letters, by which a reader finds the letters of a record that a broker has handed over again.
+# Ids of dead-letter records -------------------------------------------------------------------------------------------
+# Ids of dead-letter records, by which a reader finds those of a record that a broker delivered again.
 #
-# Positions do not tell: MQTT and RabbitMQ give a record that is handed over again a new one.
+# Positions do not suffice: MQTT and RabbitMQ give a record that is delivered again a new one.
 
 
 # UUIDs, ULIDs and ids of records that another oboro has released: they say nothing about a person.
@@ -635,11 +636,11 @@ class LetterIds:
         return hmac.digest(self._key, kind + b"\0" + data, "sha256").hex()[:SIZE]
 
 
-# Partition ------------------------------------------------------------------------------------------------------------
-# One part of a stream that several processes share. Each part keeps its own promise, over its own records only.
+# Partitions -----------------------------------------------------------------------------------------------------------
+# One part of a stream that several processes share. Each part keeps its own guarantee, over its own records only.
 #
-# A record belongs to the part that a digest of its key gives, in every process and on every machine alike. Values are
-# compared as text, so that a number means the same in JSON and in a table that is verified later.
+# A digest of its key assigns a record to a part, in every process and on every machine alike. Values are compared as
+# text, so that a number means the same in JSON and in a table that is verified later.
 
 
 @dataclass(frozen=True)
@@ -673,7 +674,7 @@ def _text(value: Any) -> str:
 
 
 # Record ids -----------------------------------------------------------------------------------------------------------
-# Which records were taken already: a producer that sends a record again must not make it protect itself.
+# Records that were taken already: a record that a producer sends again must not count as its own match.
 
 
 ID, FORM = 16, 8  # bytes that are kept of an id and of what came with it
@@ -728,15 +729,11 @@ class RecordIds:
         self._seen = OrderedDict((data[at : at + ID], data[at + ID : at + size]) for at in range(0, len(data), size))
 
 
-# Deciding -------------------------------------------------------------------------------------------------------------
-# From bodies to released bodies: decode, pass over what was there before, decide, encode.
-#
-# All of it can be done again: the same bodies, moments and decisions give the same released bodies, after a crash and
-# in another process. Time is the broker's, not this machine's.
+# Interface of message bodies ------------------------------------------------------------------------------------------
 
 
 class BodyForm(Protocol):
-    """How a record is written in a body."""
+    """Encoding of a record in the body of a message."""
 
     json: ClassVar[bool]
     """Whether a body is a JSON object."""
@@ -758,8 +755,8 @@ class BodyForm(Protocol):
         ...
 
 
-# Bodies ---------------------------------------------------------------------------------------------------------------
-# How a record is written in the body of a message: JSON, MessagePack, or Avro with a schema that both sides know.
+# Message bodies -------------------------------------------------------------------------------------------------------
+# Encodings of a record in the body of a message: JSON, MessagePack, or Avro with a schema that both sides know.
 
 
 BodyFormat = Literal["ndjson", "msgpack", "avro"]

@@ -1,4 +1,4 @@
-"""The base class of techniques (parameters that are data, a plan in words, one act on an encoded table) and their registry."""
+"""Base class and registry of techniques: parameters as data, a plan in words, one act on an encoded table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _no_files(path: str | Path) -> Dataset:
 
 @dataclass(frozen=True)
 class Work:
-    """What a step is given: the table as it is now, what its columns are, and its own stream of random numbers."""
+    """Input of a step: the current table, the roles of its columns, and its own stream of random numbers."""
 
     data: Dataset
     schema: Schema
@@ -143,7 +143,7 @@ class Technique(Parameters):
         return False
 
     def spends(self) -> tuple[PrivacySpent, ...]:
-        """What it takes of a budget of differential privacy."""
+        """Amount of a budget of differential privacy that the step spends."""
         return ()
 
     def require_before(self, steps: Sequence[Technique]) -> None:

@@ -1,4 +1,4 @@
-"""Replace small values by a bound."""
+"""Bottom coding: replace small values by a bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the techniques for numbers and dates share: naming columns, reading places on a line, and writing them back."""
+"""Common parts of techniques on columns: choice of columns, numeric values, class aggregates, interval labels."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ __all__ = [
 ]
 
 
-# Group values ---------------------------------------------------------------------------------------------------------
-# What a group may say: one value for all its members.
+# Aggregates of a group ------------------------------------------------------------------------------------------------
+# One value for all members of a group.
 
 
 WHOLE = 2.0**53  # whole numbers that differ by less have an exact difference
@@ -135,7 +135,7 @@ def _sorted(numbers: np.ndarray, groups: Groups, counts: np.ndarray) -> tuple[np
     return order, starts, starts + np.maximum(counts - 1, 0)
 
 
-# Numeric --------------------------------------------------------------------------------------------------------------
+# Numbers and dates ----------------------------------------------------------------------------------------------------
 
 
 # The calendar of Python and of most files: the years 1 to 9999, in days since 1970.
@@ -167,12 +167,12 @@ class OnColumns(Technique):
 
 
 def is_date(column: Column) -> bool:
-    """Whether the values are dates, with or without a time."""
+    """Test if the values are dates, with or without a time."""
     return column.kind in (Kind.DATE, Kind.DATETIME)
 
 
 def places(column: Column, name: str) -> np.ndarray:
-    """Where each distinct value lies on the line, NaN where missing; an infinite number is an error."""
+    """Return the position of each distinct value on the line, NaN where missing; an infinite number is an error."""
     numbers = column.numbers(name)
     if np.isinf(numbers).any():
         raise ColumnError(Message("error_technique.infinite", name=name))
@@ -226,12 +226,12 @@ def narrowed(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def differing(before: np.ndarray, after: np.ndarray) -> int:
-    """How many cells changed; missing equals missing."""
+    """Count the changed cells; missing equals missing."""
     return int(np.count_nonzero((before != after) & ~(np.isnan(before) & np.isnan(after))))
 
 
-# Class aggregates -----------------------------------------------------------------------------------------------------
-# What a class says of a column: one value for all its members, made from theirs.
+# Aggregates of a class ------------------------------------------------------------------------------------------------
+# One value of a column for all members of a class, made from theirs.
 
 
 Aggregate = Literal["mean", "median", "mode"]
@@ -298,7 +298,7 @@ def _interval(name: str, column: Column, groups: Groups) -> Column:
 
 
 # Closure labels -------------------------------------------------------------------------------------------------------
-# What some people have in common, in words: a range, a set, or the lowest label that covers them all.
+# A label that covers several values: a range, a set, or the lowest common label of the hierarchy.
 
 
 def ranges(name: str, column: Column, members: np.ndarray) -> Column:
@@ -357,8 +357,8 @@ def ancestors(column: Column, hierarchy: Hierarchy, members: np.ndarray) -> Colu
     return Column.encode(labels)
 
 
-# Density --------------------------------------------------------------------------------------------------------------
-# New values for old: draws from a density that only knows the intervals and how many records each holds.
+# Draws from a density -------------------------------------------------------------------------------------------------
+# New values drawn from a density that knows only the intervals and the number of records in each.
 
 
 Shape = Literal["uniform", "linear"]
@@ -433,7 +433,7 @@ class Density:
 
 
 # Interval labels ------------------------------------------------------------------------------------------------------
-# Intervals in words: `<20`, `20–34`, `≥35`, as hierarchies write them.
+# Labels of intervals: `<20`, `20–34`, `≥35`, as hierarchies write them.
 
 
 TIMES = (1.0, 1e3, 1e6, 60e6, 3600e6, 86_400e6)  # microseconds: … second, minute, hour, day
@@ -441,7 +441,7 @@ DECIMALS = range(18, -19, -1)
 
 
 def spans(intervals: Intervals, kind: Kind, to: str = " to ") -> list[str]:
-    """What each interval is called; the outermost are open, so that no extreme value shows, and a single one is `*`.
+    """Label each interval; the outermost are open, so that no extreme value shows, and a single one is `*`.
 
     `to` stands between dates and after negative numbers.
     Whole numbers and dates include both ends (`20–34`), other numbers and times only the first (`[1.5, 2)`).

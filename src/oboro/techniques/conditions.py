@@ -1,4 +1,4 @@
-"""Conditions on the values of a column, decided once for each distinct value and never row by row."""
+"""Conditions on the values of a column, evaluated once for each distinct value and never row by row."""
 
 from __future__ import annotations
 

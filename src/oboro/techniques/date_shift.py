@@ -1,4 +1,4 @@
-"""Shift all dates of a person by one random number of days."""
+"""Date shifting: all dates of a person by one random number of days."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class DateShift(OnColumns):
 
     @property
     def keyed(self) -> bool:
-        """Whether offsets come from a secret key."""
+        """True if offsets come from a secret key."""
         return self.key_env is not None or self.key_file is not None
 
     @property

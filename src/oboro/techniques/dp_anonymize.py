@@ -1,4 +1,4 @@
-"""Release a table that is (ε, δ)-differentially private: a random sample, coarser values, and no small class."""
+"""(ε, δ)-differentially private release of a table: a random sample, generalized, without small classes."""
 
 from __future__ import annotations
 
@@ -114,17 +114,17 @@ class DpAnonymize(Technique):
 
     @property
     def left(self) -> float:
-        """What choosing the levels leaves of epsilon."""
+        """Part of epsilon that remains after choosing the levels."""
         return self.epsilon - (self.search_epsilon or 0.0)
 
     @property
     def drawn(self) -> float:
-        """Which part of the records is drawn."""
+        """Part of the records that is drawn."""
         return self.sampling or largest_sampling(self.left)
 
     @property
     def k(self) -> int:
-        """How many sampled records a class needs."""
+        """Number of sampled records that a class needs."""
         return least_class_size(self.left, self.delta, self.drawn)
 
     @property

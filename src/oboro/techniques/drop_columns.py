@@ -1,4 +1,4 @@
-"""Leave out whole columns."""
+"""Removal of whole columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leave out the records that a condition, their rarity or their oddness picks out."""
+"""Removal of records: by a condition on their values, as rare, or as outliers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replace values by coarser ones: everyone in the same city, everyone in the same ten years."""
+"""Generalization: replace values by labels of a hierarchy level, such as the same city or the same ten years."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make everyone look like at least k − 1 others: the best generalization that does."""
+"""k-anonymization: the best generalization and suppression that gives every class at least k members."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 
-# Class values ---------------------------------------------------------------------------------------------------------
+# Microaggregated columns ----------------------------------------------------------------------------------------------
 # Columns whose released value is made from the records of a class: microaggregation inside k-anonymity.
 
 
@@ -109,11 +109,11 @@ class ClassValues(WorthAsked):
 
 
 # Chosen levels --------------------------------------------------------------------------------------------------------
-# What a search over levels chose: in words, as facts, and as a column whose records stand on several levels.
+# Levels that a search chose: in words, as facts, and as a column whose records are on several levels.
 
 
 def progress(step: str, so_far: SearchProgress) -> Message:
-    """How far a search is, in words."""
+    """Return the progress of a search, in words."""
     figures = {"step": step, "evaluated": so_far.evaluated, "settled": so_far.settled, "size": so_far.size}
     if so_far.loss is None:
         return Message("progress.search", **figures)
@@ -168,7 +168,7 @@ def mixed(column: Column, hierarchy: Hierarchy, recoded: Recoding, a: int) -> Co
 def local_facts(
     problem: Problem, recoded: Recoding, hierarchies: Mapping[str, Hierarchy], *, loss: str, k: int
 ) -> dict[str, Any]:
-    """What local recoding chose: for each column how many records stand on each level."""
+    """Facts of local recoding: for each column the number of records on each level."""
     rows = np.bincount(recoded.rows[recoded.rows >= 0], minlength=len(recoded.nodes))
     chosen: dict[str, Any] = {}
     for a, (name, hierarchy) in enumerate(hierarchies.items()):
@@ -270,7 +270,7 @@ def global_facts(
     }
 
 
-# K anonymize ----------------------------------------------------------------------------------------------------------
+# k-anonymization ------------------------------------------------------------------------------------------------------
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""k-concealment: everybody hides among k, but not everybody among the same k."""
+"""k-concealment: every record has k candidates, but not all of them share the same ones."""
 
 from __future__ import annotations
 

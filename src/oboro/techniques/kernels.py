@@ -1,4 +1,4 @@
-"""Pairing records whose ranks are near each other."""
+"""Kernel of rank swapping: pairs of records whose ranks are near each other."""
 
 from __future__ import annotations
 

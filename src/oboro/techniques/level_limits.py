@@ -1,4 +1,4 @@
-"""What limits the levels of a column: as it stands in a recipe."""
+"""Limits on the levels of a column, as a recipe states them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["MOST_CHOICES", "AllowedLevels", "LevelLimits", "best_of_hierarchies"
 
 
 # Alternative hierarchies ----------------------------------------------------------------------------------------------
-# Several hierarchies for one column: the step is done with each of them, and the outcome that loses least is taken.
+# Several hierarchies for one column: the step runs with each, and the outcome with the least loss is taken.
 
 
 MOST_CHOICES = 64  # each is a search of its own
@@ -93,8 +93,7 @@ def _as_sure(facts: dict[str, Any], sure: bool) -> dict[str, Any]:
 
 
 # Allowed levels -------------------------------------------------------------------------------------------------------
-# Which levels a search may choose from: a least and a greatest one, labels that must not be released, values that must
-# stay.
+# Levels from which a search may choose: a least and a greatest one, forbidden labels, values to preserve.
 
 
 T = TypeVar("T")

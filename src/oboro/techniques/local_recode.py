@@ -242,7 +242,7 @@ def _rule(name: str, demand: AttributeModel, secret: Column, schema: Schema) -> 
     return rule_of(demand, name, column, _tree(name, column, demand, schema))
 
 
-# What a group says ----------------------------------------------------------------------------------------------------
+# Labels of a group ----------------------------------------------------------------------------------------------------
 
 
 def _ends(codes: np.ndarray, groups: Groups) -> tuple[np.ndarray, np.ndarray]:

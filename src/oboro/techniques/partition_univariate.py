@@ -1,4 +1,4 @@
-"""Optimal intervals of one numeric column, and what is published of them."""
+"""Univariate partitioning: optimal intervals of one numeric column, and the values released for them."""
 
 from __future__ import annotations
 

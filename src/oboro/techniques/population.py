@@ -1,4 +1,4 @@
-"""A population beside the table to anonymize: put into the same codes, and checked to hold everybody."""
+"""Population table of k-map and δ-presence: put into the codes of the table, and checked to hold every person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replace identifiers by pseudonyms: the same person keeps the same one, and nobody can tell whose it is."""
+"""Pseudonymization: replace identifiers by pseudonyms, the same for all records of a person."""
 
 from __future__ import annotations
 

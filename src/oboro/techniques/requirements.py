@@ -1,4 +1,4 @@
-"""Everything beyond k that a step can demand of the classes that it makes: as it stands in a recipe."""
+"""Requirements on classes beyond k, as a recipe states them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ __all__ = [
 ]
 
 
-# Asked of levels ------------------------------------------------------------------------------------------------------
-# What a step that chooses levels is asked: what they must keep, and the problem of finding the best.
+# Requirements of a search ---------------------------------------------------------------------------------------------
+# The requirements on the levels that a step chooses, and the problem of finding the best.
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +80,13 @@ class AskedOfLevels:
         return AllowedLevels.of(self.hierarchies, self.limits, self.promise.step)
 
 
-# Blind choice ---------------------------------------------------------------------------------------------------------
-# Levels and suppression that are chosen without a look at the secrets.
+# Data-independent selection -------------------------------------------------------------------------------------------
+# Levels and suppression selected without looking at sensitive values.
 #
-# Where the choice looks at secrets, it tells about them: a class of enough people that is suppressed is suppressed for
-# its secrets (minimality). Where it does not, every assignment of secrets that fits the released table leads to that
-# very table, so whoever knows the method learns nothing beyond it. The argument is in docs/guarantees/l-diversity.md.
+# A selection that looks at sensitive values discloses some of them: a class of enough people that is suppressed is
+# suppressed for its sensitive values (minimality). With data-independent selection every assignment of sensitive values
+# that fits the released table leads to that very table, so an attacker who knows the method learns nothing beyond it.
+# The argument is in docs/guarantees/l-diversity.md.
 
 
 def keeps_or_not(outcome: Outcome, promise: Promise, person: Column | None, k: int) -> Outcome:
@@ -106,7 +107,7 @@ def told_of_secrets(plan: Message, *, blind: bool, suppresses: bool) -> Message:
     return Message("text.sentences", said=[plan, Message(f"technique.k_anonymize.{said}")])
 
 
-# Class demands --------------------------------------------------------------------------------------------------------
+# Requirements on classes ----------------------------------------------------------------------------------------------
 
 
 if TYPE_CHECKING:
@@ -287,8 +288,8 @@ def attribute_models(given: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, 
     return found
 
 
-# Fitting demands ------------------------------------------------------------------------------------------------------
-# Which demands can be kept together: what a step that searches levels must not be asked at once.
+# Compatible requirements ----------------------------------------------------------------------------------------------
+# Combinations of requirements that a step that searches levels cannot satisfy at once.
 
 
 def require_fitting(step: KAnonymize) -> KAnonymize:
@@ -324,7 +325,7 @@ def require_fitting(step: KAnonymize) -> KAnonymize:
 
 
 # Suppressed records ---------------------------------------------------------------------------------------------------
-# What becomes of the records that a search suppresses: a class of their own, left out, or exempt from every demand.
+# Treatment of suppressed records: a class of their own, left out, or exempt from every requirement.
 
 
 def treated(outcome: Outcome, how: str, out: np.ndarray, also: Sequence[str] = ()) -> Outcome:
@@ -354,8 +355,8 @@ def person_left(person: Column | None, before: Dataset, after: Dataset) -> Colum
     return Column(person.values, person.codes[np.isin(before.origin_rows, after.origin_rows)])
 
 
-# Worth asked ----------------------------------------------------------------------------------------------------------
-# What a release is to be worth: as a demand on every class, and as what a search makes the most of.
+# Profitability --------------------------------------------------------------------------------------------------------
+# The benefit of a release: as a requirement on every class, and as the objective of a search.
 
 
 if TYPE_CHECKING:

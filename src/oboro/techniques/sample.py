@@ -1,4 +1,4 @@
-"""Publish only some of the records, chosen by chance."""
+"""Random sampling of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep a promise over a series: levels that split no old class, and rows that are held back until nobody stands out."""
+"""Guarantees over sequential releases: levels that split no old class, and withheld rows."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from oboro.verifier.series import (
 __all__ = ["held_back", "keep_in_series"]
 
 
-# Held back ------------------------------------------------------------------------------------------------------------
-# Which rows to hold back, so that whoever comes, stays or leaves between two releases does so among many.
+# Withheld rows --------------------------------------------------------------------------------------------------------
+# Rows to withhold, so that the people who come, stay or leave between two releases are many.
 
 
 def held_back(changes: RowChanges, wanted: Wanted, rng: np.random.Generator) -> np.ndarray:
@@ -108,7 +108,7 @@ def _some(each: np.ndarray, want: np.ndarray, rng: np.random.Generator) -> np.nd
     return rows
 
 
-# Kept in series -------------------------------------------------------------------------------------------------------
+# Step over sequential releases ----------------------------------------------------------------------------------------
 
 
 Series = tuple[EarlierRelease, ...]

@@ -1,4 +1,4 @@
-"""Put the records in a random order, or shuffle some columns against the others."""
+"""Shuffling: records in a random order, or some columns against the others."""
 
 from __future__ import annotations
 

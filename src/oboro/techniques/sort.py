@@ -1,4 +1,4 @@
-"""Put the records in an order that the data itself gives."""
+"""Sorting of records by their own values."""
 
 from __future__ import annotations
 

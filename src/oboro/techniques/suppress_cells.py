@@ -1,4 +1,4 @@
-"""Empty as few cells as possible so that every record looks like k − 1 others."""
+"""Cell suppression: as few cells as possible, so that every record equals k − 1 others."""
 
 from __future__ import annotations
 

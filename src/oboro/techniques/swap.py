@@ -1,4 +1,4 @@
-"""Exchanging values between records."""
+"""Swapping of values between records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Synthesis: every value is drawn anew from the interval that it lay in."""
+"""Synthesis: every value is drawn from the interval of the original value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Top and bottom coding: the few very large or very small values become one."""
+"""Top and bottom coding: very large or very small values are replaced by one."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Independent judges of privacy models: they read the released table and nothing else."""
+"""Verification of privacy models on a released table, without knowledge of how it was made."""

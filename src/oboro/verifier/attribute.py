@@ -1,7 +1,7 @@
-"""Further models of how the values of a sensitive column are spread: entropy, recursive diversity, closeness, greatest share.
+"""Judges of the privacy models of a sensitive attribute: l-diversity, t-closeness, δ-disclosure privacy, β-likeness.
 
-Only entropies need logarithms; a class within 1e-9 of the limit is decided again with 50 digits (`entropy_at_least`), so that
-rounding neither breaks a kept promise nor hides a broken one.
+Only entropies need logarithms; a class within 1e-9 of the limit is decided again with 50 digits (`entropy_at_least`),
+so that rounding neither breaks a satisfied guarantee nor hides a violated one.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ __all__ = [
 ]
 
 
-# Closeness ------------------------------------------------------------------------------------------------------------
-# How far the sensitive values of each class are spread from those of the whole table: the distances of t-closeness.
+# Distances of t-closeness ---------------------------------------------------------------------------------------------
+# Distances between the distribution of the sensitive values in each class and in the whole table.
 #
 # All three are earth mover's distances (Li, Li, Venkatasubramanian 2007), computed in whole numbers with one division
 # at the end.
@@ -76,7 +76,7 @@ def _differences(tally: Tally) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _over(total: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The distances; a class in which nobody is counted is as far away as can be."""
+    """Return the distances; a class without counted people is as far away as can be."""
     if scale.all():
         return np.asarray(total / scale)
     out = np.ones(total.size)
@@ -167,7 +167,7 @@ def entropies(tally: Tally) -> np.ndarray:
 
 
 def entropy_at_least(limit: float, entropy: np.ndarray, tally: Tally) -> np.ndarray:
-    """Whether each class has an entropy of at least log `limit`; classes in doubt are decided with 50 digits."""
+    """Test each class for an entropy of at least log `limit`; classes in doubt are decided with 50 digits."""
     bar = np.log(limit)
     holds = np.asarray(entropy > bar)
     for group in np.flatnonzero((np.abs(entropy - bar) < DOUBT) & (tally.distinct > 0)):
@@ -178,7 +178,7 @@ def entropy_at_least(limit: float, entropy: np.ndarray, tally: Tally) -> np.ndar
 
 @lru_cache(maxsize=1024)
 def _decide(limit: float, counts: tuple[int, ...]) -> bool:
-    """Whether counts have an entropy of at least log `limit`.
+    """Test counts for an entropy of at least log `limit`.
 
     >>> _decide(2, (50_000, 50_000)), _decide(2, (50_000, 50_001)), _decide(4, (1, 1, 1, 1, 4))
     (True, False, True)
@@ -194,7 +194,7 @@ def _decide(limit: float, counts: tuple[int, ...]) -> bool:
         return entropy - Decimal(limit).ln() > -EQUAL
 
 
-# Shares compared ------------------------------------------------------------------------------------------------------
+# δ-disclosure privacy and β-likeness ----------------------------------------------------------------------------------
 # Models that compare the share of each sensitive value in a class with its share in the whole released table.
 #
 # With p the share in the table and q the share in a class:
@@ -207,7 +207,7 @@ def _decide(limit: float, counts: tuple[int, ...]) -> bool:
 
 
 class _SharesCompared(SensitiveModel):
-    """What both models look at."""
+    """Common parts of the judges that compare shares in a class with shares in the table."""
 
     def _shares(self, classes: Classes) -> tuple[Tally, np.ndarray, np.ndarray]:
         """The values of the classes, and for each q and p times one number: how often it is there, how often everywhere."""
@@ -286,7 +286,7 @@ class BetaLikeness(_SharesCompared):
         return np.where(classes.sizes == 0, np.inf, tally.each(np.maximum, scaled)), broken
 
 
-# Spread models --------------------------------------------------------------------------------------------------------
+# l-diversity, t-closeness and (α, k)-anonymity ------------------------------------------------------------------------
 
 
 class EntropyLDiversity(SensitiveModel):

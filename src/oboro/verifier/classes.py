@@ -1,4 +1,4 @@
-"""Equivalence classes of a released table, and how a sensitive column is spread over each of them."""
+"""Equivalence classes of a released table, and the distribution of a sensitive attribute over them."""
 
 from __future__ import annotations
 
@@ -69,35 +69,35 @@ class Classes:
 
     @property
     def records(self) -> np.ndarray:
-        """How many records each class holds."""
+        """Number of records in each class."""
         return self.groups.sizes
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How many records each class holds or, where it is known whose they are, how many different people."""
+        """Number of records in each class or, where the person of each record is known, of different people."""
         return self.groups.sizes if self.person is None else people_per_group(self.groups, self.person)
 
     @cached_property
     def suppressed(self) -> np.ndarray:
-        """Which class has `*` in every column: at most one."""
+        """Mask of the class with `*` in every column: at most one."""
         suppressed: np.ndarray = series.suppressed_classes(self.data, self.quasi, self.groups)
         return suppressed
 
     @cached_property
     def asked(self) -> np.ndarray:
-        """Which classes must keep what is promised: all, or all but the suppressed."""
+        """Mask of the classes that must satisfy the guarantee: all, or all but the suppressed."""
         return ~self.suppressed if self.exempt else np.ones(len(self.groups), dtype=bool)
 
     @property
     def most_people(self) -> np.ndarray:
-        """How many people each class may hold at most: every record without a person may be one more's."""
+        """Largest possible number of people in each class: every record without a person may be one more's."""
         if self.person is None or self.person.missing < 0:
             return self.sizes
         nobody = self.groups.labels[self.person.codes == self.person.missing]
         return self.sizes + np.bincount(nobody, minlength=len(self.groups))
 
     def holding(self, rows: np.ndarray) -> np.ndarray:
-        """How many records (or people with a record) of each class are among those of a boolean mask."""
+        """Number of records (or people with a record) of each class among those of a boolean mask."""
         if self.person is not None:
             return people_holding(self.groups, self.person, rows)
         return np.bincount(self.groups.labels[rows], minlength=len(self.groups))
@@ -125,12 +125,11 @@ def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
     return class_sizes_of([clean(data[name]) for name in quasi], data.rows)
 
 
-# Secret spread --------------------------------------------------------------------------------------------------------
-# How a sensitive column is spread over the classes, where only the extremes are asked for: one pass, and no list of
-# classes.
+# Extremes of a sensitive attribute ------------------------------------------------------------------------------------
+# The extremes over all classes in one pass, without a list of classes.
 #
-# The models of `models/` judge class by class, and say which are worst. Who asks only what holds of all of them needs
-# five numbers.
+# The judges of privacy models score every class and name the worst. To know only what all classes satisfy, five numbers
+# suffice.
 
 
 NEARLY = (95, 100)  # a share of the class of at least this is nearly certain; in whole numbers, so that it is exact

@@ -1,9 +1,8 @@
-"""What can be seen of differential privacy in a released table: classes as large as its sampling needs, and nothing
-beside them.
+"""Judge of differential privacy by sampling, as far as a released table can show it: the minimum class size.
 
-That the sample was drawn, and by chance, nobody can see. But whoever knows how large a part was drawn can compute for
-themselves how large a class must be (Li, Qardaji and Su 2012), and look. It is computed here in another way than
-where it was decided: by adding up the terms of the binomial distribution.
+A release cannot show that the sample was drawn at random. From the sampling rate anybody can compute how large a class
+must be (Li, Qardaji and Su 2012) and check it. The size is computed here in another way than where it was decided: by
+adding up the terms of the binomial distribution.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class SampledPrivacy(Model):
 
     @property
     def required(self) -> float:
-        """How many records every class must have."""
+        """Required number of records in every class."""
         return _least(self.epsilon - self.spent, self.delta, self.sampling)
 
     def judge(self, classes: Classes) -> Verdict:

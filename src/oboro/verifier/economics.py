@@ -1,9 +1,8 @@
-"""Whether a release is worth its risk: every class earns its publisher something, or no attack pays off (Wan et al.
-2015).
+"""Judges of the benefit and the risk of a release: profitability, and no attack that pays off (Wan et al. 2015).
 
 A record earns the benefit, less the share of its bits that its labels lost: of labels that cover m₁, m₂ … of the d₁,
 d₂ … values of their columns, log(m₁ · m₂ …) / log(d₁ · d₂ …). Where an attack pays off, gain · chance > cost, it
-costs loss · chance. The chance to recognise somebody is 1 / the records of the class, or 1 / the people of the
+costs loss · chance. The chance to recognise a person is 1 / the records of the class, or 1 / the people of the
 population who match it. Suppressed records earn nothing; they must be so many that they cost nothing.
 """
 

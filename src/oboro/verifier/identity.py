@@ -1,18 +1,17 @@
-"""Models that ask how many people in a population match a class: k-map and δ-presence.
+"""Judges of the privacy models of identity: k-anonymity, k-concealment, k-map and δ-presence.
 
-The population is a table of everybody whom the released table was drawn from, with the same columns, not generalized.
-Who matches a class is read from the released labels alone: a plain value is itself, a label of the column's
-hierarchy is every value under it, `*` is anything. Whoever matches no other class must be among the fully suppressed
-records (`*` everywhere), if there are any.
+For k-map and δ-presence the population is a table of all people from whom the released table was drawn, with the same
+columns, not generalized. The people who match a class are read from the released labels alone: a plain value is itself,
+a label of the column's hierarchy is every value under it, `*` is any value. A person who matches no other class must be
+among the fully suppressed records (`*` everywhere), if there are any.
 
-A label means a set of values at its level, and one text may stand on two levels with other values under it: `*` is a
-clerk on the level where a nurse is `health`, and anybody above. Where all labels of a column stand on one level, they
-are read as labels of that level. Where they stand on several levels, a reader cannot tell which is meant; then
-somebody belongs to a class for certain only where every level says so.
+A label means a set of values at its level, and one text may be a label of two levels with different values under it:
+`*` is a clerk on the level where a nurse is `health`, and any value above. Where all labels of a column are on one
+level, they are read as labels of that level. Where they are on several levels, a reader cannot tell which is meant;
+then a person belongs to a class for certain only if every level says so.
 
-Where labels overlap on every reading (`30–39` beside `30`) it is open to which class a person belongs. Such people
-count for no class where being many is safe and for every class where it is not, so that a broken promise never
-passes.
+Where labels overlap on every reading (`30–39` beside `30`) the class of a person is open. Such people count for no
+class where many matches are safe and for every class where they are not, so that a violated guarantee never passes.
 """
 
 from __future__ import annotations
@@ -54,15 +53,14 @@ __all__ = [
 ]
 
 
-# Class models ---------------------------------------------------------------------------------------------------------
-# Privacy models: what must be true of every class of records that look alike.
+# Judges of classes ----------------------------------------------------------------------------------------------------
+# Judges that score every equivalence class and report the classes that violate the model.
 #
 # A class is the set of records that agree on every quasi-identifier of the released table; a missing value and `*` are
-# values like any other, in quasi-identifiers and in sensitive columns. Each model gives every class a score and says
-# which classes break it.
+# values like any other, in quasi-identifiers and in sensitive attributes.
 #
-# Where it is known whose each record is, people are counted: a class has as many members as different people, and a
-# value occurs in it as often as there are people who have it there. Someone with two values counts for both. So the
+# Where the person of each record is known, people are counted: a class has as many members as different people, and a
+# value occurs in it as often as there are people who have it there. A person with two values counts for both. So the
 # shares of the values may add up to more than 1; the distributions of entropy, recursive diversity and t-closeness are
 # those of the pairs of person and value.
 #
@@ -90,7 +88,7 @@ class Model(Parameters):
 
     @property
     def joinable(self) -> bool:
-        """Whether two classes that keep it keep it when they are joined."""
+        """Test if two classes that satisfy the model always satisfy it when they are joined."""
         return True
 
     @property
@@ -209,8 +207,7 @@ class DistinctLDiversity(SensitiveModel):
         return distinct, distinct < self.l
 
 
-# Concealment model ----------------------------------------------------------------------------------------------------
-# k-concealment as a model that a release is judged by.
+# k-concealment --------------------------------------------------------------------------------------------------------
 
 
 @judges("k_concealment")
@@ -264,7 +261,7 @@ def _note(verdict: Verdict) -> Message:
     )
 
 
-# Population models ----------------------------------------------------------------------------------------------------
+# k-map and δ-presence -------------------------------------------------------------------------------------------------
 
 
 NOBODY, OPEN = -1, -2  # a value that no label covers; one that several cover
@@ -272,7 +269,7 @@ NOBODY, OPEN = -1, -2  # a value that no label covers; one that several cover
 
 @dataclass(frozen=True, eq=False)
 class MatchingPeople:
-    """How many people match each class, at least and at most, and how many match none."""
+    """Number of people who match each class, at least and at most, and number who match none."""
 
     least: np.ndarray
     most: np.ndarray

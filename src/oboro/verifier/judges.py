@@ -1,4 +1,4 @@
-"""The judge of each privacy model, found by the model's declaration.
+"""Registry of the judges of privacy models, by the declaration of the model.
 
 A judge registers itself by the key of the declaration; the judges of `privacy/x` are in `verifier/x`. They regroup the
 released table and never ask how it was made.
@@ -33,7 +33,7 @@ def judges(key: str) -> Callable[[J], J]:
 
 
 def judge_of(key: str) -> Callable[..., Model]:
-    """Return the judge of a model, loading its module; raise a `LookupError` where nobody judges it."""
+    """Return the judge of a model, loading its module; raise a `LookupError` if the model has no judge."""
     import_module(MODELS[key].__module__.replace(".privacy.", ".verifier."))
     return JUDGES[key]
 

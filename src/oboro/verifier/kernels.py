@@ -1,4 +1,4 @@
-"""What the verifier counts: the distances and extremes of each class, equal keys, which originals fit which released records.
+"""Kernels of the verifier: distances and extremes of classes, and originals that match released records.
 
 A tally is three arrays: the distinct codes of every group one group after the other, ascending within a group; how
 often each occurs in its group; and where each group starts (one more entry at the end).

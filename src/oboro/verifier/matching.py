@@ -1,12 +1,13 @@
-"""Which originals can each released record correspond to? The verifier for any non-homogeneous release.
+"""Matching of released records to originals: the candidates of each record of a non-homogeneous release.
 
-Someone who knows all originals looks for all ways in which the released records could be theirs, each record one person's:
-perfect matchings of the graph of what fits what. A person counts for a record only if some matching sends them there.
+An attacker who knows all originals looks for all ways in which the released records could correspond to them, one
+person each: perfect matchings of the graph of which original matches which record. A person is a candidate of a record
+only if some matching pairs them.
 
-One matching is enough to know all: an edge is in some perfect matching exactly if it lies on a cycle that alternates
-between edges in and out of the one found, that is, if both its ends are in one strongly connected component (Dulmage &
-Mendelsohn 1958; Tassa 2012). Like originals and like records are one node each, with a multiplicity, so that a table of
-many like people stays small.
+One matching is enough to find all candidates: an edge is in some perfect matching exactly if it lies on a cycle that
+alternates between edges in and out of the one found, that is, if both its ends are in one strongly connected component
+(Dulmage & Mendelsohn 1958; Tassa 2012). Equal originals and equal records are one node each, with a multiplicity, so
+that a table of many equal people stays small.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def correspondence(found: Relation) -> Correspondence:
 def relation(
     original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy] | None = None
 ) -> Relation:
-    """What fits what, read from the two tables."""
+    """Build the relation of originals to the released records that they match, from the two tables."""
     possible = [possible_values(original[name], released[name], (hierarchies or {}).get(name)) for name in quasi]
     if not possible:  # nothing is known of anybody
         everything = np.zeros(original.rows, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Does a released table keep its promise? Regroup it and look; never ask how it was made."""
+"""Verification of the promised guarantees of a release, each and jointly, on the released table."""
 
 from __future__ import annotations
 
@@ -36,9 +36,8 @@ __all__ = [
 ]
 
 
-# Attained -------------------------------------------------------------------------------------------------------------
-# What holds of a table, where nobody says what should: the largest k, and of sensitive columns the largest l and
-# smallest t.
+# Attained parameters --------------------------------------------------------------------------------------------------
+# The largest k that a table satisfies, and for sensitive attributes the largest l and the smallest t.
 
 
 def attained(classes: Classes, sensitive: Sequence[str] = ()) -> list[Verdict]:
@@ -96,8 +95,8 @@ def _found(verdict: Verdict, model: Model, symbol: str, limit: float) -> Verdict
     return replace(verdict, model=model.describe(), required=float(limit), note=note)
 
 
-# Promise check --------------------------------------------------------------------------------------------------------
-# Every promise of every step, verified on the released table as whoever receives it reads it.
+# Verification of guarantees -------------------------------------------------------------------------------------------
+# Each guarantee of each step, verified on the released table as its strictest reader sees it.
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def verify_promises(
 def judge_together(
     data: Dataset, promises: Sequence[Promise], person: Column | None = None, *, strict: bool = False
 ) -> tuple[Verdict, ...]:
-    """What holds over the columns of all promises together, where no promise covers them: on the worst reading."""
+    """Judge models over the columns of all promises, if no promise covers them, on the worst reading."""
 
     joint = joint_promise(data, promises)
     if joint is None:
@@ -229,22 +228,22 @@ def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
 
 
 def _broken(promise: Promise, said: Sequence[Message], steps: Sequence[str]) -> Message:
-    """What does not hold, and the later steps that must have broken it, if there are any."""
+    """Message on a violated guarantee, with the later steps that must have violated it, if there are any."""
     later = list(steps[steps.index(promise.step) + 1 :]) if promise.step in steps else []
     if not later:
         return Message("error_verifier.broken", step=promise.step, verdicts=said)
     return Message("error_verifier.broken_later", step=promise.step, verdicts=said, later=later)
 
 
-# Joint promises -------------------------------------------------------------------------------------------------------
-# Promises over different columns, judged over all of these columns together.
+# Joint verification ---------------------------------------------------------------------------------------------------
+# Guarantees over different columns, judged over all of these columns together.
 #
-# An attacker who knows the columns of two promises knows all of them. Records that look alike by the columns of one
-# promise may differ by those of the other. So k over x and k over y say nothing of x and y: the classes over both must
-# be counted.
+# An attacker who knows the columns of two guarantees knows all of them. Records that are equal in the columns of one
+# guarantee may differ in those of the other. So k over x and k over y imply nothing for x and y: the classes over both
+# must be counted.
 #
-# A promise over all the columns covers its own models (k-anonymity, the diversity of one secret). Every other model is
-# judged here, the strictest of those that were promised.
+# A guarantee over all the columns covers its own models (k-anonymity, the diversity of one sensitive attribute). Every
+# other model is judged here, with the strictest of the promised parameters.
 
 
 WHO = ("model.k_anonymity", *COUNTS_CANDIDATES)
@@ -258,7 +257,7 @@ def joint_columns(data: Dataset, promises: Sequence[Promise]) -> tuple[str, ...]
 
 
 def joint_promise(data: Dataset, promises: Sequence[Promise]) -> Promise | None:
-    """What must hold over all columns together for every promise to hold there; None where the promises say it themselves."""
+    """Guarantee that every promise needs over all columns; None where the promises state it themselves."""
     together = joint_columns(data, promises)
     if not together:
         return None

@@ -1,22 +1,21 @@
-"""A release as the strictest reader could take it: one whose tool tells apart what others merge, or merges what others
-tell apart.
+"""Readings of a release: the values as the strictest reader could take them, by merging or separating spellings.
 
-A class is smallest for a reader who tells the most apart: not-a-number from missing (Parquet, polars), `""` from
-nothing and `"1"` from `1` (quotes in CSV), 1 from 1.0 and null from no key (JSON). A model of classes that holds on
-the finest classes holds on coarser ones, since joining two classes that keep it gives one that keeps it. So quasi-
-identifiers are read in the finest way.
+Classes are smallest for a reader who separates the most: not-a-number from missing (Parquet, polars), `""` from nothing
+and `"1"` from `1` (quotes in CSV), 1 from 1.0 and null from no key (JSON). A model of classes that the finest classes
+satisfy is satisfied by coarser ones, since two joined classes that satisfy it give one that does. So quasi-identifiers
+are read in the finest way.
 
-Sensitive values are fewest for a reader who merges the most: then not-a-number, empty text, missing, and the words
-that `pandas.read_csv` takes for missing (`NA`, `null`, `None` …, quoted or not) are one. That is the strictest way
-for l-diversity and alpha: merging makes the most frequent value more frequent and the others fewer. Distances and
-ratios of shares may be greater either way, so t-closeness, δ-disclosure and β-likeness are judged both ways, and the
-worse verdict counts. A model that may break by joining classes is judged on the coarser classes too, also on those of
-a reader who merges these words.
+Sensitive values are fewest for a reader who merges the most: then not-a-number, empty text, missing, and the words that
+`pandas.read_csv` takes for missing (`NA`, `null`, `None` …, quoted or not) are one. That is the strictest way for
+l-diversity and alpha: merging makes the most frequent value more frequent and the others fewer. Distances and ratios of
+shares may be greater either way, so t-closeness, δ-disclosure and β-likeness are judged both ways, and the worse
+verdict counts. A model that may break by joining classes is judged on the coarser classes too, also on those of a
+reader who merges these words.
 
-People are fewest for a reader to whom empty text is a missing person, who protects nobody.
+People are fewest for a reader to whom empty text is a missing person, who does not count.
 
-One rule for whatever somebody else wrote: `verify`, `evaluate` and `assess` read it so. A run needs no second reading
-of its own release: what is written has one spelling for each value, so the values are what the strictest reader sees.
+One rule for every table that another program wrote: `verify`, `evaluate` and `assess` read it so. A run needs no second
+reading of its own release: each value is written in one spelling, so the values are what the strictest reader sees.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from oboro.verifier.verdict import Verdict
 __all__ = ["fewest_people", "judge_strictly", "read_strictly", "secret_readings", "spelling_warnings", "told_apart"]
 
 
-# Spelling warnings ----------------------------------------------------------------------------------------------------
-# Secrets and people that count as different and may be the same: they differ only in how they are written.
+# Warnings about spellings ---------------------------------------------------------------------------------------------
+# Sensitive values and people that count as different but differ only in their spelling.
 
 
 def spelling_warnings(data: Dataset, models: Iterable[Model], person: Column | None = None) -> list[Message]:
@@ -53,7 +52,7 @@ def spelling_warnings(data: Dataset, models: Iterable[Model], person: Column | N
     return said
 
 
-# Strict reading -------------------------------------------------------------------------------------------------------
+# Strictest reading ----------------------------------------------------------------------------------------------------
 
 
 def read_strictly(
@@ -71,7 +70,7 @@ def fewest_people(person: Column) -> Column:
 
 
 def secret_readings(classes: Classes, name: str) -> list[Classes]:
-    """The classes with a secret as it is merged the most and, where that differs, as it is told apart the most."""
+    """Return the classes with a sensitive value merged the most and, where that differs, separated the most."""
     column = classes.data[name]
     merged, finest = merged_missing(column), column.finest()
     readings = [merged] if len(finest.values) == len(merged.values) else [merged, finest]
@@ -117,7 +116,7 @@ def _merged(column: Column) -> Column:
 
 
 def told_apart(coarse: Classes, finest: Classes) -> list[Message]:
-    """What is to be said where some tool sees more classes than the values make."""
+    """Return warnings where some tool sees more classes than the values make."""
     more = len(finest.groups) - len(coarse.groups)
     if not more:
         return []

@@ -1,4 +1,4 @@
-"""How many of those who stand alone in a sample also stand alone in the population it was drawn from?
+"""Judges of re-identification risk, and estimates of the uniques of the population from a sample.
 
 Estimated from the sizes of the classes of the sample and the part `fraction` of the population that the sample is:
 
@@ -9,7 +9,7 @@ Estimated from the sizes of the classes of the sample and the part `fraction` of
 - **Slide negative binomial** (Chen & Keller-McNulty 1998): one less than the size of a class follows the negative binomial law,
   fitted by the numbers of single records and of pairs; the number of the population's classes is Shlosser's estimate (Haas &
   Stokes 1998).
-- **Data intrusion simulation** (Skinner & Elliot 2002): the probability that a unique match with somebody of the
+- **Data intrusion simulation** (Skinner & Elliot 2002): the probability that a unique match with a person of the
   population is right, from the numbers of single records and of pairs alone.
 
 Dankar et al. (2012) compared such estimators on real tables: Pitman's is the best for samples of at most a tenth of the
@@ -52,11 +52,11 @@ __all__ = [
 ]
 
 
-# Risk limits ----------------------------------------------------------------------------------------------------------
+# Limits of re-identification risk -------------------------------------------------------------------------------------
 # Limits on the prosecutor risk: re-identification by an attacker who knows that the person is in the table.
 #
-# A record in a class of f records is re-identified with probability 1 / f (El Emam 2013, chapter 16). Where it is known
-# whose the records are, f counts people, and a person has a risk in every class that holds a record of theirs. The
+# A record in a class of f records is re-identified with probability 1 / f (El Emam 2013, chapter 16). Where the person
+# of each record is known, f counts people, and a person has a risk in every class that holds a record of theirs. The
 # suppressed records are a class like any other.
 
 
@@ -123,7 +123,7 @@ class AverageRisk(Model):
         return classes.sizes.size / max(1, int(classes.sizes.sum())), kept.size / max(1, int(kept.sum()))
 
 
-# Uniqueness estimates -------------------------------------------------------------------------------------------------
+# Estimates of population uniqueness -----------------------------------------------------------------------------------
 
 
 SMALL_SAMPLE = 0.1
@@ -263,7 +263,7 @@ def slide_negative_binomial(sizes: np.ndarray, fraction: float) -> float | None:
 
 
 def expected_small(alpha: float, beta: float, fraction: float) -> tuple[float, float]:
-    """How likely a class of the population shows up with one, and with two records in a sample.
+    """Return the probabilities that a class of the population has one, and two records in a sample.
 
     With d = (1 − f)(1 − β): f (β / (1 − d))^α (1 + α d / (1 − d)), and f² α β^α (1 − β) (2 − (1 − α) d) / (2 (1 − d)^(α + 2)).
     """
@@ -275,7 +275,7 @@ def expected_small(alpha: float, beta: float, fraction: float) -> tuple[float, f
 
 
 def shlosser(sizes: np.ndarray, fraction: float) -> float:
-    """How many classes the population has, after Shlosser (Haas & Stokes 1998, equation 2.7 with their correction).
+    """Estimate the number of classes of the population (Shlosser; Haas & Stokes 1998, equation 2.7, corrected).
 
     >>> round(shlosser(np.array([1, 1, 2]), 0.5), 4)
     4.4957
@@ -289,11 +289,11 @@ def shlosser(sizes: np.ndarray, fraction: float) -> float:
     return float(sizes.size + count[size == 1].sum() * first / second * (missed / seen_once) ** 2)
 
 
-# Sample risk ----------------------------------------------------------------------------------------------------------
-# Limits on how many records are at risk, in the table or, as estimated, in the population that it is a sample of.
+# Limits of records at risk and of uniqueness --------------------------------------------------------------------------
+# Limits on the records at risk, in the table or, as estimated, in the population of which it is a sample.
 #
 # - *records at risk* (El Emam 2013): at most a share of the records has a re-identification risk above a limit;
-# - *sample uniqueness*: at most a share of the records stands alone;
+# - *sample uniqueness*: at most a share of the records is unique;
 # - *population uniqueness* (Dankar et al. 2012): at most a share of the population is unique, as estimated from the
 #   classes;
 # - *estimated k-map* (El Emam, Dankar 2008): every class is larger than one that matches only k people would mostly be.

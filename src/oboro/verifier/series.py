@@ -1,9 +1,9 @@
-"""Two releases compared: who stayed, who left and who came, as anybody can tell who has both files.
+"""Verification of sequential releases: the people who stayed, left or came between two releases.
 
-Rows are followed by a *key*, what both releases say of a row beside its quasi-identifiers. Within an old class j, a
+Rows are followed by a *key*, the values of a row in both releases beside its quasi-identifiers. Within an old class j, a
 key that m rows had and n rows have now tells that at least |n − m| people came or left, and that at most min(m, n)
-stayed. So everybody is in one of three parts, and each part must be empty or many (k of them, with l different
-secrets):
+stayed. So each person is in one of three parts, and each part must be empty or many (k of them, with l different
+sensitive values):
 
 - *left*, of an old class: the rows that it had beyond those that are there now;
 - *stayed*, of an old class and a new one: the rows of the new class that the old one explains;
@@ -58,8 +58,8 @@ __all__ = [
 ]
 
 
-# Old places -----------------------------------------------------------------------------------------------------------
-# In which class of an earlier release somebody stands, or would stand, told by their values and the released labels.
+# Classes of an earlier release ----------------------------------------------------------------------------------------
+# The class of an earlier release that each person belongs to, from their values and the released labels.
 
 
 NOWHERE = -1
@@ -71,7 +71,7 @@ def released_classes(released: Dataset, quasi: Sequence[str]) -> Groups:
 
 
 def suppressed_classes(released: Dataset, quasi: Sequence[str], classes: Groups) -> np.ndarray:
-    """Which classes have `*` in every column: whoever fits no other must be there."""
+    """Mask of the classes with `*` in every column: people who fit no other class must be there."""
     rows, names = classes.first_rows(), [name for name in quasi if name in released]
     if not names:
         return np.zeros(len(classes), dtype=bool)
@@ -104,12 +104,12 @@ def old_places(
     return classes, np.asarray(place[found.originals.labels])
 
 
-# Row changes ----------------------------------------------------------------------------------------------------------
+# Changes between two releases -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What each part must keep: k rows, and of each secret l different values."""
+    """Requirements on each part: k rows, and of each sensitive attribute l different values."""
 
     k: int
     diverse: Mapping[str, int] = field(default_factory=dict)
@@ -176,12 +176,12 @@ class RowChanges:
 
     @cached_property
     def was(self) -> np.ndarray:
-        """How many old rows each pair (old class, key) had."""
+        """Number of old rows of each pair (old class, key)."""
         return self._counted(0)
 
     @cached_property
     def now(self) -> np.ndarray:
-        """How many new rows it has."""
+        """Number of new rows of each pair."""
         return self._counted(1)
 
     @property
@@ -205,12 +205,12 @@ class RowChanges:
 
     @cached_property
     def more(self) -> np.ndarray:
-        """How many rows of each pair are new for certain."""
+        """Number of rows of each pair that are new for certain."""
         return np.asarray(np.maximum(self.now - self.was, 0))
 
     @cached_property
     def old_classes(self) -> int:
-        """How many old classes there are, and one more, the first, for rows that fit none."""
+        """Number of old classes plus one: the first is for rows that fit none."""
         return int(max(self.old.place.max(initial=-1), self.new.place.max(initial=-1))) + 2
 
     def _by_old_class(self, number: np.ndarray) -> np.ndarray:
@@ -226,7 +226,7 @@ class RowChanges:
 
     @cached_property
     def stayed(self) -> Part:
-        """Who stayed, by old class and new class."""
+        """Groups of the people who stayed, by old class and new class."""
         pair, new, counts, _ = self.cells
         place = self._ids[2][pair]
         width = int(new.max(initial=-1)) + 1
@@ -254,7 +254,7 @@ class RowChanges:
 
     @cached_property
     def came(self) -> Part:
-        """Who came, by new class."""
+        """Groups of the people who came, by new class."""
         pair, new, counts, _ = self.cells
         alone = counts == self.now[pair]  # all rows of the pair are in one new class
         number = np.where(alone, self.more[pair], np.maximum(counts - self.was[pair], 0))
@@ -307,8 +307,8 @@ def _single(ids: np.ndarray, codes: np.ndarray, size: int) -> np.ndarray:
     return np.where(first == last, first, -1)
 
 
-# Shared codes ---------------------------------------------------------------------------------------------------------
-# Columns of several tables in the same codes: what means the same is the same value, wherever it stands.
+# Common codes ---------------------------------------------------------------------------------------------------------
+# Columns of several tables in the same codes: equal values have equal codes in every table.
 
 
 def shared_codes(columns: Sequence[Column]) -> tuple[list[np.ndarray], int]:
@@ -371,8 +371,8 @@ def shared_labels(tables: Sequence[Dataset], names: Sequence[str]) -> tuple[list
     return np.split(found.labels.astype(np.int64), np.cumsum(rows)[:-1]), len(found)
 
 
-# Earlier release ------------------------------------------------------------------------------------------------------
-# An earlier release beside a new one: by which columns rows can be followed from one to the other, and what changed.
+# Earlier releases -----------------------------------------------------------------------------------------------------
+# An earlier release beside a new one: the columns by which rows can be followed between them, and the changes.
 
 
 STEADY = 0.5  # of the rows must find their value again, or the column changes from release to release
@@ -408,7 +408,7 @@ def steady(old: Dataset, new: Dataset, places: tuple[np.ndarray, np.ndarray], na
 
 @dataclass(frozen=True, eq=False)
 class EarlierRelease:
-    """A release that is out already, and where the people of the new table stand in it."""
+    """An earlier release, and the class of it that each person of the new table belongs to."""
 
     table: Dataset
     classes: np.ndarray
@@ -454,8 +454,8 @@ class EarlierRelease:
         return RowChanges(old, now, classes.astype(np.int64), self.who is not None)
 
 
-# Series model ---------------------------------------------------------------------------------------------------------
-# The model of a series: whoever came, stayed or left between an earlier release and this one did so among many.
+# Judge of sequential releases -----------------------------------------------------------------------------------------
+# The people who came, stayed or left between an earlier release and this one must be many each.
 
 
 @judges("series_anonymity")
@@ -487,8 +487,8 @@ class SeriesAnonymity(Model):
         return Verdict.of(self.describe(), self.required, sizes, broken, sizes, self.most)
 
 
-# Known series ---------------------------------------------------------------------------------------------------------
-# The releases before a table, made ready for it: in which old class each of its rows stands, and how rows are followed.
+# Preparation of earlier releases --------------------------------------------------------------------------------------
+# The earlier releases of a table: the old class of each of its rows, and the keys by which rows are followed.
 
 
 def known_series(

@@ -1,4 +1,4 @@
-"""Whether a stream kept its promise, from what went in and what came out; never from how it was decided.
+"""Verification of streams, from the original and the released records.
 
 A released record *matches* an original one if every released cell is the original value, or `*`, or a label of the
 attribute's hierarchy over that value. A *correspondence* pairs released and original records of a prefix one to one, each
@@ -7,7 +7,7 @@ pair matching; the candidates of a released record are the originals that it has
 
 It holds exactly if every released record that is not fully suppressed matches at least k − 1 earlier originals; the proof
 is in docs/guarantees/stream-k-anonymity.md. `verify_stream` counts those. `candidates` goes the long way, over all
-correspondences of one prefix, and also for somebody who already knows the owners of some records.
+correspondences of one prefix, and also for an attacker who already knows the owners of some records.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Pairing:
         return Pairing(tuple(each[:, records] for each in self.labels), self.level[:, records])
 
     def suppressed(self) -> np.ndarray:
-        """Which releases are fully suppressed."""
+        """Mask of the releases that are fully suppressed."""
         heights = np.array([each.shape[0] for each in self.labels])
         return np.asarray((self.level == heights[:, None]).all(axis=0))
 
@@ -310,11 +310,11 @@ def _levels(name: str, levels: list[list[str | None]], released: list[str | None
     return found
 
 
-# Window check ---------------------------------------------------------------------------------------------------------
-# Whether a window kept its promise, from what came out alone.
+# Verification of windows ----------------------------------------------------------------------------------------------
+# Verification of a window from the released records alone.
 #
 # The condition of the paper (Yamayoshi et al., 2.4): for every released record U_i, at least k of U_1 … U_{i + W − 1}
-# are equal to it in all attributes. Without `window`: among all that was released.
+# are equal to it in all attributes. Without `window`: among all released records.
 
 
 def verify_window(
@@ -385,13 +385,13 @@ def _counted(label: np.ndarray, window: int | None) -> np.ndarray:
 
 
 def _different(label: np.ndarray, values: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """How many different values each group has among those that count."""
+    """Count the different values that each group has among the records that count."""
     pairs = np.unique(np.stack([label[counted], values[counted]], axis=1), axis=0)
     return np.bincount(pairs[:, 0], minlength=int(label.max()) + 1)
 
 
 def _person_numbers(people: Sequence[Any], rows: int) -> np.ndarray:
-    """People as numbers; −1 for a missing one, who protects nobody."""
+    """Return people as numbers; −1 for a missing one, who does not count."""
     if len(people) != rows:
         raise UsageError(Message("error_verifier.people", people=len(people), rows=rows))
     known: dict[Any, int] = {}

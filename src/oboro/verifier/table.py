@@ -1,4 +1,4 @@
-"""Verify privacy models on a released table alone, whichever tool made it."""
+"""Verification of privacy models on a released table alone, made with any tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verifier says: one verdict per privacy model, all of them in one verification."""
+"""Verdicts on privacy models, and the verification that collects them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Verdict:
 
     @property
     def id(self) -> str:
-        """Which model it is, whatever its parameters: `model.k_anonymity`."""
+        """Id of the model, independent of its parameters: `model.k_anonymity`."""
         return self.model.id
 
     @property
@@ -257,7 +257,7 @@ class Verification:
         return " ".join(message.say(lang) for message in self.messages())
 
     def messages(self) -> list[Message]:
-        """What is said of each model, what is broken first."""
+        """Messages on each model, violated ones first."""
         ordered = sorted((*self.verdicts, *self.joint), key=lambda verdict: verdict.holds)
         said = [*(verdict.message() for verdict in ordered), *self.unchecked]
         return said or [Message("verdict.no_promise")]
@@ -285,7 +285,7 @@ class Verification:
         return self.lines()
 
     def lines(self, lang: str = "en") -> str:
-        """Whether all hold, then a line for each model, in one language."""
+        """Return the overall result, then a line for each model, in one language."""
         marks = [f"{verdict.mark} {verdict.sentence(lang)}" for verdict in (*self.verdicts, *self.joint)]
         marks += [f"? {one.say(lang)}" for one in self.unchecked]
         marks += [f"! {one.say(lang)}" for one in self.warnings]

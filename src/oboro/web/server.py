@@ -1,7 +1,8 @@
-"""What lies on the desk: one table, the state of the conversation about it, and the states before.
+"""Server of the web interface: access control, questions and answers, files and tickets, states, and routes.
 
-Every state has a number, and every answer carries the number of the state that it is about. A state is never changed;
-so an answer that comes late is known as one about an older state, and undo is to take the state before.
+The desk keeps one table and the states of the session. Every state has a number, and every answer carries the number of
+the state to which it belongs. A state is never changed; so a late answer is recognised as one to an older state, and
+undo is to take the state before.
 """
 
 from __future__ import annotations
@@ -117,12 +118,12 @@ class AddressFile:
             path.unlink(missing_ok=True)
 
 
-# Guard ----------------------------------------------------------------------------------------------------------------
-# Who may ask: only the page that was opened with the token, in a browser that says where a request comes from.
+# Access control -------------------------------------------------------------------------------------------------------
+# Access only for the page that was opened with the token, in a browser that names the origin of a request.
 #
 # A server on loopback can be reached by every web site that the same browser shows. So each request must name this
 # server as its host (against DNS rebinding), must come from this page (Origin, Sec-Fetch-Site), and, unless it fetches
-# a part of the page itself or something that it has a ticket for, must bring the token as a header. No cookie is ever
+# a part of the page itself or a file for which it has a ticket, must bring the token as a header. No cookie is ever
 # set.
 
 
@@ -232,11 +233,11 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-# Asking ---------------------------------------------------------------------------------------------------------------
-# A question of the page: a worker answers it, the server only passes on what comes.
+# Questions and answers ------------------------------------------------------------------------------------------------
+# A question of the page: a worker answers it, the server only passes the answer on.
 #
-# An answer is a stream of JSON lines: `{"stage": …}` while the work goes on, then one `{"result": …}` or `{"error":
-# …}`. A browser that stops listening cancels the work; so does a newer question of the same kind.
+# An answer is a stream of JSON lines: `{"stage": …}` during the work, then one `{"result": …}` or `{"error": …}`. A
+# browser that disconnects cancels the work; so does a newer question of the same kind.
 
 
 STREAM_HEADERS = [(b"content-type", b"application/x-ndjson"), (b"x-accel-buffering", b"no")]
@@ -380,8 +381,8 @@ def _answered(work: Callable[[Ask], Any], ask: Ask) -> dict[str, Any]:
         return {"error": {"kind": "internal", "text": unforeseen(error).say(ask.lang)}}
 
 
-# Received -------------------------------------------------------------------------------------------------------------
-# Bytes that came in: counted as they come, since a chunked body says nothing of its length before.
+# Request bodies -------------------------------------------------------------------------------------------------------
+# Bytes of requests: counted on arrival, since a chunked body does not announce its length.
 
 
 MOST_JSON = 32 << 20  # a hierarchy may have many rows
@@ -439,8 +440,8 @@ def name_given(request: Request) -> str:
     return Path(unquote(request.headers.get("x-oboro-name", "")).replace("\\", "/")).name[:200] or "table.csv"
 
 
-# Picker ---------------------------------------------------------------------------------------------------------------
-# Files of this machine that may be picked: those below one folder. No link and no `..` leads out of it.
+# File picker ----------------------------------------------------------------------------------------------------------
+# Files of this machine that may be opened: those below one folder. No link and no `..` leads out of it.
 
 
 MOST_LISTED = 2000
@@ -504,8 +505,8 @@ def _row(entry: os.DirEntry[str], root: Path) -> dict[str, Any] | None:
     return None
 
 
-# Tickets --------------------------------------------------------------------------------------------------------------
-# One-time tickets: a browser fetches a file by a link, which cannot carry the token; a ticket is good for one file,
+# Download tickets -----------------------------------------------------------------------------------------------------
+# One-time tickets: a browser fetches a file by a link, which cannot carry the token; a ticket is valid for one file,
 # once.
 
 
@@ -514,7 +515,7 @@ SECONDS = 3600.0  # that a ticket can be used: one who reads the verdict first m
 
 @dataclass(frozen=True)
 class Offer:
-    """What a ticket is good for: text, or a file that goes when it was fetched."""
+    """Content behind a ticket: text, or a file that is deleted once it was fetched."""
 
     name: str
     kind: str
@@ -554,7 +555,7 @@ class Tickets:
                 offer.path.unlink(missing_ok=True)
 
 
-# Desk -----------------------------------------------------------------------------------------------------------------
+# Desk: table, states, undo --------------------------------------------------------------------------------------------
 
 
 MOST_STATES = 200  # that undo goes back
@@ -621,7 +622,7 @@ class Desk:
 
     @property
     def opened(self) -> bool:
-        """Whether a table is open."""
+        """True if a table is open."""
         return self._now is not None
 
     def state(self, number: int | None) -> State:
@@ -731,8 +732,8 @@ class Desk:
         return found
 
 
-# Opening --------------------------------------------------------------------------------------------------------------
-# A table that is open from the start: named on the command line, with a recipe or without.
+# First table ----------------------------------------------------------------------------------------------------------
+# The table that is open from the start: named on the command line, with a recipe or without.
 
 
 def first_table(data: Path, recipe: Path | None, reading: Mapping[str, Any]) -> FirstTable:
@@ -778,7 +779,7 @@ def _here(path: Path) -> Recipe:
 
 
 # Routes ---------------------------------------------------------------------------------------------------------------
-# What can be asked: the page and its parts, questions, one upload, and what a ticket is good for.
+# The page and its parts, questions, one upload, and downloads by ticket.
 
 
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -932,7 +933,7 @@ class _Asked:
 
 
 def handler_of(name: str) -> Handler:
-    """What answers a question."""
+    """Return the handler of a question."""
     screen, _, function = QUESTIONS[name].partition(".")
     found: Handler = getattr(import_module(f"oboro.web.screens.{screen}"), function)
     return found
@@ -949,8 +950,8 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     return PlainTextResponse(unforeseen(error).say(), status_code=500)
 
 
-# Serving --------------------------------------------------------------------------------------------------------------
-# The server of the page: on loopback, with a token of its own, in a private folder that goes with it.
+# Server ---------------------------------------------------------------------------------------------------------------
+# The server of the page: on loopback, with a token of its own, in a private folder that is deleted at the end.
 
 
 class _Quiet(uvicorn.Server):

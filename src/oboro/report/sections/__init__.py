@@ -1,1 +1,1 @@
-"""Sections of the report, one concept a file."""
+"""Sections of the report, one concept per file."""

@@ -1,4 +1,4 @@
-"""The section about the attacks that were run: how often each was right, against its control."""
+"""The section on attacks: the success rate of each, against its control."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def too_few(report: Report) -> list[Message]:
 
 
 def too_few_said(one: Attack) -> Message:
-    """What an attack with few guesses found, exactly."""
+    """Exact findings of an attack with few guesses."""
     rate = one.found
     figures = {"right": rate.right, "tried": rate.tried, "low": rate.low, "high": rate.high}
     return Message("attack.too_few", attack=one.title, **figures)

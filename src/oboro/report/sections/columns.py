@@ -1,4 +1,4 @@
-"""The section about columns: drawn where there is something to see, and counted."""
+"""The section on columns: charts and counts of their values before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections for the record: warnings, how things are counted, the evidence, and the recipe."""
+"""The sections on evidence: checklists, warnings, ways of counting, recipe and signature."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ RECIPE = Section("recipe")
 SIGNATURE = Section("signature", "report.signature")
 
 
-# Checklists section ---------------------------------------------------------------------------------------------------
-# One section for each checklist: its points, how each stands, and what the software knows.
+# Checklists -----------------------------------------------------------------------------------------------------------
+# One section for each checklist: its items, their status, and the evidence.
 
 
 TONES: dict[str, Tone] = {"evidence": "good", "open": "warn", "stated": "quiet", "none": "quiet"}
@@ -67,7 +67,7 @@ def _row(item: CheckItem) -> list[Cell]:
     return [Cell(item.point), state, Cell(item.known)]
 
 
-# Evidence section -----------------------------------------------------------------------------------------------------
+# Evidence -------------------------------------------------------------------------------------------------------------
 
 
 FILE = ("path", "bytes", "sha256")
@@ -77,7 +77,7 @@ COUNTED = ("missing", "suppression", "dropped", "loss")
 
 @WARNINGS.content
 def warnings(report: Report) -> ShownSection | None:
-    """What a reader should know before signing."""
+    """Build the section of warnings for the reader who signs."""
     if not report.warnings:
         return None
     return WARNINGS.shown([Notes(report.warnings)])
@@ -85,7 +85,7 @@ def warnings(report: Report) -> ShownSection | None:
 
 @COUNTING.content
 def counting(report: Report) -> ShownSection:
-    """How missing and suppressed values are counted, and what is left out."""
+    """Build the section on the counting of missing and suppressed values, and on what is left out."""
     notes = [COUNTING.said(name) for name in COUNTED]
     if not report.public:
         notes.append(COUNTING.said("small", smallest=report.smallest_cell))

@@ -1,4 +1,4 @@
-"""The section about who stands alone: exact counts on all released records, and the sentences that other places repeat."""
+"""The section on exposed people: exact counts of unique people on all released records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHOWN = 10  # columns, and pairs
 
 @EXPOSED.content
 def exposure_section(report: Report) -> ShownSection | None:
-    """Who is unique by which released columns, for whom a secret is certain, and which values few hold."""
+    """Build the section on unique people by columns, disclosed sensitive values, and rare values."""
     found = report.exposed
     if found is None or not found.people:
         return None
@@ -50,7 +50,7 @@ def exposure_section(report: Report) -> ShownSection | None:
 
 
 def standing_alone(found: ExposedPeople, *, brief: bool = False) -> list[Message]:
-    """How many are unique: by the quasi-identifiers, and by columns that no promise covers; in `brief` only where some are."""
+    """Messages on unique people, by quasi-identifiers and by uncovered columns; in `brief` only if there are some."""
     said = []
     if found.k is not None:
         alone = {"who": found.told(found.by_quasi or 0), "number": found.by_quasi, "all": found.people}
@@ -76,7 +76,7 @@ def _accepted(found: ExposedPeople, one: AcceptedColumns) -> Message:
 
 @LOOK.content
 def last_look_section(report: Report) -> ShownSection | None:
-    """What the last look before writing looked at, what it left out, and what was accepted, with the reason."""
+    """Build the section on the release check: columns checked and left out, and acceptances with their reasons."""
     look, found = report.last_look, report.exposed
     accepted = () if found is None else found.accepted
     if look is None:
@@ -170,13 +170,13 @@ def _rare(rare: Sequence[RareValues]) -> list[Block]:
     return [Grid(head, rows, frozenset({1, 2, 3}), caption=EXPOSED.said("rare.caption", k=rare[0].k))] if rows else []
 
 
-# Uniqueness section ---------------------------------------------------------------------------------------------------
-# The section about unique people: how many are unique in the population, and which few attributes make records unique.
+# Uniqueness -----------------------------------------------------------------------------------------------------------
+# Unique people of the population, and the few attributes that make records unique.
 
 
 @UNIQUENESS.content
 def uniqueness(report: Report) -> ShownSection | None:
-    """Who is unique in the population, and which few attributes make records unique."""
+    """Build the section on people unique in the population, and the few attributes that make records unique."""
     if report.uniqueness is None and report.special is None:
         return None
     blocks = [*_population(report.uniqueness), *_special(report.special)]

@@ -1,4 +1,4 @@
-"""The section about promises: what was promised, and what the verifier found on the released table alone."""
+"""The section on guarantees: each with the verdict of the verifier on the released table alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEAD = ("verdict", "model", "required", "achieved", "groups", "broken_groups")
 
 @PROMISES.content
 def promises(report: Report) -> ShownSection:
-    """What was promised, and whether it holds."""
+    """Build the section on guarantees and their verdicts."""
     if report.holds is None:
         return PROMISES.shown([*_unverified(report), *_together(report)])
     grid = Grid([PROMISES.said(name) for name in HEAD], [_row(one) for one in report.verdicts], frozenset({2, 3, 4, 5}))

@@ -1,4 +1,4 @@
-"""The sections about how a release was made: why these levels, and what each step did."""
+"""The sections on the method: the chosen transformation, and the steps of the release."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = Section("steps")
 SEARCHED = {"levels", "lattice", "loss"}  # facts of a step that looked for the best levels
 
 
-# Why this solution ----------------------------------------------------------------------------------------------------
+# Chosen transformation ------------------------------------------------------------------------------------------------
 
 
 @SOLUTION.content
@@ -87,7 +87,7 @@ def _level(level: int, top: int) -> Cell:
     return Cell(SOLUTION.said("level", level=level, top=top), meter=level / top if top else 0.0)
 
 
-# What was done --------------------------------------------------------------------------------------------------------
+# Steps of the release -------------------------------------------------------------------------------------------------
 
 SAID_ELSEWHERE = ("lattice", "loss", "minimal", "runners_up", "levels", "again")  # by `solutions`
 NOT_TOLD = ("changed", "stopped")  # with the cells that the step changed, and before everything else
@@ -95,7 +95,7 @@ NOT_TOLD = ("changed", "stopped")  # with the cells that the step changed, and b
 
 @STEPS.content
 def steps(report: Report) -> ShownSection | None:
-    """What each step said it would do, and what it did."""
+    """Build the section on the plan and the result of each step."""
     if not report.steps:
         return None
     if report.public:

@@ -1,4 +1,4 @@
-"""What whoever signs asks first: is it safe, why this solution, what was lost, what is left to state."""
+"""The overview of a report: banner, short answers for the reader who signs, and key figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOSTLY = 0.5  # of the people an attack is right about, beyond its control: nobo
 
 @dataclass(frozen=True)
 class Banner:
-    """The verdict: how it stands, in a few words, and one line more."""
+    """The verdict: its status, in a few words, and one line more."""
 
     tone: Tone
     title: Message
@@ -47,7 +47,7 @@ def by_construction(report: Report) -> list[Mapping[str, Any]]:
 
 
 def headline(report: Report) -> Message:
-    """The verdict in a few words. That all is well is not said while somebody stands alone."""
+    """Return the verdict in a few words; never a clean one while a person is unique."""
     found = report.exposed
     if found is not None and found.refused and report.holds is not False:
         said = "singled_out_though" if report.holds else "singled_out"
@@ -125,7 +125,7 @@ def short_answers(report: Report) -> Answers:
     return Answers([ask(report) for ask in asked])
 
 
-# Is it safe to release? -----------------------------------------------------------------------------------------------
+# Safety of the release ------------------------------------------------------------------------------------------------
 
 
 def _safe(report: Report) -> Answer:
@@ -181,7 +181,7 @@ def _exposed(report: Report) -> list[Message]:
     return [Message("report.safe.highest_risk_before", risk=highest, before=before["prosecutor_max"])]
 
 
-# Why this solution? ---------------------------------------------------------------------------------------------------
+# Reason for the solution ----------------------------------------------------------------------------------------------
 
 
 def _why(report: Report) -> Answer:
@@ -209,7 +209,7 @@ def _chosen(facts: Mapping[str, Any]) -> Message:
     return Message(f"report.why.{alone}", **told)
 
 
-# What was lost? -------------------------------------------------------------------------------------------------------
+# Information loss -----------------------------------------------------------------------------------------------------
 
 
 def _lost(report: Report) -> Answer:
@@ -243,7 +243,7 @@ def _learned(report: Report) -> list[Message]:
     return [Message("report.lost.learned", column=released.column, **scores)]
 
 
-# What must I still state? ---------------------------------------------------------------------------------------------
+# Open statements ------------------------------------------------------------------------------------------------------
 
 
 def _open(report: Report) -> Answer:
@@ -267,8 +267,8 @@ def _listed(kind: str, points: Sequence[tuple[Checklist, int]]) -> Message:
     return Message(f"report.open.{kind}", points=sum(number for _, number in points), lists=lists)
 
 
-# Glance ---------------------------------------------------------------------------------------------------------------
-# The first section: short answers, and the figures that matter most.
+# First section --------------------------------------------------------------------------------------------------------
+# Short answers, and the most important figures.
 
 
 @GLANCE.content

@@ -1,4 +1,4 @@
-"""The section about risk: how likely it is that somebody is re-identified, before and after."""
+"""The section on re-identification risk, before and after."""
 
 from __future__ import annotations
 

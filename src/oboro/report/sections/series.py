@@ -1,4 +1,4 @@
-"""The section about a series of releases: exact counts of the people who are narrowed down by all of them together."""
+"""The section on sequential releases: exact counts of the people exposed by all of them together."""
 
 from __future__ import annotations
 

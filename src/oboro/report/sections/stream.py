@@ -1,4 +1,4 @@
-"""The section about a stream: how it went over time, and what it had counted at the end."""
+"""The section on a stream: its course over time, and its counts at the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ AT_THE_END = (
 
 @STREAM.content
 def stream_timeline(report: Report) -> ShownSection | None:
-    """How a stream went over time."""
+    """Build the section on the course of a stream over time."""
     if not report.stream:
         return None
     moments = [{**one, **_latency(one)} for one in report.stream]

@@ -1,4 +1,4 @@
-"""The sections about utility: what the release lost, and what its statistics still say."""
+"""The sections on utility: information loss, and the statistics that are preserved."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LOSSES = Section("loss", "utility.loss")
 STATISTICS = Section("statistics", "utility.statistics")
 
 
-# Associations section -------------------------------------------------------------------------------------------------
-# The section about columns together: how strongly they are associated, before and after.
+# Associations ---------------------------------------------------------------------------------------------------------
+# Strength of the associations between columns, before and after.
 
 
 SHOWN = 10  # pairs
@@ -38,7 +38,7 @@ LEAST = 0.0005  # a smaller change is none
 
 @ASSOCIATIONS.content
 def associations(report: Report) -> ShownSection | None:
-    """How strongly columns are associated, before and after."""
+    """Build the section on the strength of associations between columns, before and after."""
     found = report.pairs
     if found is None:
         return None
@@ -81,7 +81,7 @@ def _changed(report: Report, found: PairFacts) -> Block:
     return Grid(head, rows, frozenset(range(1, len(head))), caption=ASSOCIATIONS.said("most_changed"))
 
 
-# Utility section ------------------------------------------------------------------------------------------------------
+# Utility --------------------------------------------------------------------------------------------------------------
 
 
 OF_STATISTICS = (
@@ -103,7 +103,7 @@ MEASURE, VALUE, COLUMN = (Message(f"utility.{name}") for name in ("measure", "va
 
 @LOSSES.content
 def losses(report: Report) -> ShownSection | None:
-    """What generalization and suppression took away, over the table and column by column."""
+    """Build the section on information loss by generalization and suppression, overall and column by column."""
     mine = [one for one in report.utility if one.name not in (*OF_STATISTICS, *LEARNED)]
     blocks = [*_whole(mine), *_by_column(mine, LOSSES.said("by_column"))]
     return LOSSES.shown(blocks) if mine else None
@@ -111,7 +111,7 @@ def losses(report: Report) -> ShownSection | None:
 
 @STATISTICS.content
 def statistics(report: Report) -> ShownSection | None:
-    """What somebody who works with the release would notice."""
+    """Build the section on the statistics that change for an analyst of the release."""
     mine = [one for one in report.utility if one.name in OF_STATISTICS]
     if not mine:
         return None

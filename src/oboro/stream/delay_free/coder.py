@@ -1,4 +1,4 @@
-"""Records as rows of codes, and rows of codes under a mask as released records.
+"""Coding of records as rows of codes, and decoding of rows of codes under a mask into released records.
 
 A mask has one bit for each level of each attribute's hierarchy below `*`; the level that a cell is released on is the number
 of its bits that are gone. Codes, people and secrets are numbered in the order in which they are first seen.
@@ -39,7 +39,7 @@ REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 
 
 class Form:
-    """What is released of a record under a mask, and how many of its cells are suppressed and how many generalized."""
+    """Released form of a record under a mask, with its number of suppressed and of generalized cells."""
 
     __slots__ = ("cells", "generalized", "head", "levels", "mask", "suppressed")
 
@@ -153,7 +153,7 @@ class RecordCoder:
         return person, secret
 
     def form(self, known: KnownRecord, mask: int) -> Form:
-        """How a record is released under a mask; kept for the next time."""
+        """Return the released form of a record under a mask; cached."""
         found = known.forms.get(mask)
         if found is None:
             found = self._form(known.leaves, mask)
@@ -293,7 +293,7 @@ class RecordCoder:
 
     @property
     def size(self) -> int:
-        """How many values, people or secrets are known, whichever are most."""
+        """Largest of the numbers of known values, people and sensitive values."""
         return max(len(self.people), len(self.secrets), *(len(attribute.leaves) for attribute in self.attributes))
 
     def renumber(self, arrays: dict[str, np.ndarray]) -> None:
@@ -313,12 +313,12 @@ class RecordCoder:
         self._hold()
 
     def dump(self) -> dict[str, Any]:
-        """What is known, as plain data."""
+        """Return the known values, people and sensitive values as plain data."""
         attributes = [attribute.dump() for attribute in self.attributes]
         return {"ladders": attributes, "secrets": list(self.secrets), "people": list(self.people)}
 
     def sizes(self) -> tuple[np.ndarray, int, int]:
-        """How many labels there are on each level of each attribute, in the order of bits; how many people and secrets."""
+        """Number of labels per level of each attribute, in the order of bits; number of people and sensitive values."""
         labels = [count for attribute in self.attributes for count in attribute.label_counts]
         return np.array(labels, dtype=np.int64), len(self.people), len(self.secrets)
 

@@ -1,9 +1,9 @@
-"""JSON objects as known cells, and released cells as JSON: bytes in, bytes out, with no object for any record.
+"""Kernels for JSON: objects to known cells, and released cells to JSON, without an object for any record.
 
-Only what is *plain* is read: flat objects, one a line, with every field once, in any order; no space but blanks. A
-value that goes out as it came must be spelled as it would be written anew: text without escapes, whole numbers of at
-most 18 digits, decimals of at most 15 digits without needless zeros (the shortest spelling of the number that they
-stand for), `true`, `false`, `null`. Whoever calls has seen that the text is UTF-8 and that it ends with a line's end.
+Only *plain* JSON is read: flat objects, one per line, with every field once, in any order; no space but blanks. A value
+that is released unchanged must be spelled as it would be written: text without escapes, whole numbers of at most 18
+digits, decimals of at most 15 digits without needless zeros (the shortest spelling of the number that they represent),
+`true`, `false`, `null`. The caller has checked that the text is UTF-8 and ends with a line break.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The least general pattern that enough of what a stream remembers matches.
+"""Kernels of delay-free streams: the most specific pattern that enough remembered records match.
 
 Because a level is a function of the one below, two records that agree on a bit of their masks agree on all coarser bits
 of that attribute, so the intersection of two such agreements is again one level per attribute.
@@ -44,14 +44,14 @@ __all__ = [
 
 
 # Release history ------------------------------------------------------------------------------------------------------
-# What a stream remembers: records, and how often each was released under which mask.
+# Remembered records, with the number of releases of each under each mask.
 #
 # A record is a row of codes, one for each attribute and each level of its hierarchy below `*`, from fine to coarse; −1
 # is a missing value, which equals nothing. A *mask* has one bit for each of these codes: a pattern keeps the codes of
 # its bits and leaves the others open.
 #
-# *Records* are the distinct rows. *Entries* hang on a record: how often it was released under which mask (and, where
-# that matters, for which person and with which secret).
+# *Records* are the distinct rows. *Entries* belong to a record: the number of releases under a mask (and, where that
+# matters, for a person and with a sensitive value).
 
 
 RECORDS, ENTRIES, CROWD, LARGEST = 0, 1, 2, 3  # places in `ReleaseHistory.sizes`
@@ -80,7 +80,7 @@ class ReleaseHistory(NamedTuple):
 
 
 class ReleaseRules(NamedTuple):
-    """What a release needs."""
+    """Requirements on a release."""
 
     others: int  # k − 1 earlier matches (of other people, where people are known)
     secrets: int  # this many different secrets among the matches and the record itself; 1: no such demand
@@ -118,7 +118,7 @@ def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
 
 @kernel(inner=True, bare=True)
 def sign_width(bits: int) -> int:
-    """How many bits of each code a sign of 64 has room for."""
+    """Return the number of bits of each code that fit into a sign of 64 bits."""
     return min(64 // bits, 31)
 
 
@@ -266,8 +266,8 @@ def expire(history: ReleaseHistory, arrivals: ArrivalOrder, keep: int, cutoff: f
     return gone
 
 
-# Record agreements ----------------------------------------------------------------------------------------------------
-# What earlier records of a stream agree with a row on: on which bits, and how many.
+# Agreement with earlier records ---------------------------------------------------------------------------------------
+# Bits on which earlier records of a stream agree with a row, and the number of such records.
 #
 # Few records can matter to a row, since most agree with it on too little. These are found by one comparison of signs
 # for each.
@@ -452,7 +452,7 @@ def _listed(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np
 
 @kernel(inner=True)
 def agreements(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
-    """What earlier records agree with a row on, what is worth most first."""
+    """Return the agreements of earlier records with a row, by descending worth."""
     if rules.people or rules.secrets > 1:
         items = _listed(history, rules, row)
     elif row.size < 32:

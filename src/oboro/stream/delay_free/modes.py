@@ -1,11 +1,12 @@
-"""Deciding by a function that is made from earlier records: `paper`, `fixed` and `sequential`.
+"""Modes of delay-free streams: by counting (`swap`, `count`), and by generalizing functions of earlier records.
 
-After Yamaoka & Itoh, "Entropy improvement on delay-free k-anonymization of streaming data". The *generalizing side* takes
-the newest function, applies it, and stores the record where the function changed it. The *generating side* k-anonymizes
-what is stored (top-down, Xu et al. 2006) and makes a function of the groups: a record becomes the most specific pattern of
-a group that it matches, or all `*`. A notice during a run only marks that another one is due.
+The modes `paper`, `fixed` and `sequential` follow Yamaoka & Itoh, "Entropy improvement on delay-free k-anonymization of
+streaming data". The *generalizing side* takes the newest function, applies it, and stores the record where the function
+changed it. The *generating side* k-anonymizes the stored records (top-down, Xu et al. 2006) and makes a function of the
+groups: a record becomes the most specific pattern of a group that it matches, or all `*`. A notice during a run only
+marks that another one is due.
 
-Each pattern comes from at least k earlier records of the stream, which all match it: that is the promise.
+Each pattern comes from at least k earlier records of the stream, which all match it: that is the guarantee.
 """
 
 from __future__ import annotations
@@ -39,8 +40,7 @@ __all__ = ["FACTS", "CountingMode", "FixedMode", "GeneralizingFunction", "PaperM
 
 
 # Counting modes -------------------------------------------------------------------------------------------------------
-# Deciding by counting: `swap` and `count`. They need no generating side: what they remember is up to date at every
-# record.
+# The modes `swap` and `count`. They need no generating side: their memory is up to date at every record.
 #
 # - `count` releases the most that at least k − 1 earlier records match. No method that keeps the definition loses less.
 # - `swap` counts only earlier matches that could change places with the new record: it matches their output, they match
@@ -365,7 +365,7 @@ def _double(array: np.ndarray) -> np.ndarray:
 
 
 # Stored records -------------------------------------------------------------------------------------------------------
-# The records that functions are made from, in order of arrival.
+# The records from which functions are made, in order of arrival.
 
 
 FACTS = np.dtype([("people", np.int64), ("secrets", np.int64), ("times", np.float64), ("numbers", np.int64)])
@@ -750,7 +750,7 @@ class FixedMode(PaperMode):
 
 
 class SequentialMode(PaperMode):
-    """The baseline: all earlier records and the new one are anonymized anew for each record. O(n) each."""
+    """The baseline: all earlier records and the new one are anonymized again for each record. O(n) each."""
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks: of the group that the new record falls into."""

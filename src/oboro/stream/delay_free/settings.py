@@ -1,4 +1,4 @@
-"""The parameters of a delay-free stream: declared once, checked when it is made."""
+"""Settings of a delay-free stream: declared once, checked when it is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anonymizing a stream without delay: every record is answered at once, from what came before it."""
+"""Delay-free anonymization of a stream: each record is decided when it arrives, from the records before it."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ from oboro.text import Message
 __all__ = ["DecidedBlock", "DelayFree", "Values", "decided_block", "released_json", "released_records"]
 
 
-# Block decisions ------------------------------------------------------------------------------------------------------
-# A block of records at once, with the decisions of one after the other.
+# Decisions of a block -------------------------------------------------------------------------------------------------
+# Decisions on a block of records, equal to those made one after the other.
 #
-# What is always released whole is copied; all else is decided by one call of the kernel, in the order of the block.
-# Each different release is made once.
+# Pass-through fields are copied; all else is decided by one call of the kernel, in the order of the block. Each
+# different release is made once.
 
 
 Values = tuple[Any, ...]
 
 
 class DecidedBlock(NamedTuple):
-    """What came of a block: each record as it is known, and how it is released."""
+    """Decided block: each record as it is known, and its released form."""
 
     known: list[KnownRecord]
     forms: list[Form]
 
     @property
     def masks(self) -> list[int]:
-        """What was decided."""
+        """Masks of the decisions."""
         return [form.mask for form in self.forms]
 
 
@@ -106,7 +106,7 @@ def _settle(coder: RecordCoder, side: CountingMode, known: KnownRecord) -> bool:
     return known.settled is not None
 
 
-# Delay free -----------------------------------------------------------------------------------------------------------
+# Delay-free stream ----------------------------------------------------------------------------------------------------
 
 
 SCALE = 1 << 20  # worth of one attribute with weight 1; whole numbers, so that sums do not depend on their order

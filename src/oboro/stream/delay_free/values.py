@@ -1,4 +1,4 @@
-"""Values as codes: for each attribute the values seen so far, and what each becomes level by level.
+"""Values of each attribute as codes, with the label of each on every level of the hierarchy.
 
 A stream's values are not known beforehand. A new one gets the next code and its *path*: itself, its label on each level
 of the hierarchy, and at the end `*` (which has no code, being nothing). Looking a known value up is one dictionary access.
@@ -86,7 +86,7 @@ class ValueLevels:
 
     @property
     def label_counts(self) -> list[int]:
-        """How many different labels each level has."""
+        """Number of different labels on each level."""
         return [len(self.paths), *(len(labels) for labels in self._labels[1:])]
 
     @property
@@ -198,7 +198,7 @@ class ValueLevels:
         return [(value, self.paths[code]) for value, code in self.leaves.items() if code >= 0]
 
     def released(self, code: int, level: int) -> Any:
-        """What is released of a value on a level."""
+        """Return the released form of a value on a level."""
         return STAR if code < 0 or level >= self.height else self.paths[code][level]
 
 

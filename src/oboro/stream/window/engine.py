@@ -1,4 +1,4 @@
-"""The window as arrays: what it remembers, what it learns from the stream, and how it goes on. It knows no fields."""
+"""Engine of a window: its state as arrays, learned from the stream. It knows no fields."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["EngineSpec", "ValueCodes", "WindowEngine"]
 
 
 # Value codes ----------------------------------------------------------------------------------------------------------
-# Values as numbers, counted in the order of coming; those that nobody has any more can be forgotten.
+# Values as numbers in the order of arrival; those without records can be forgotten.
 
 
 class ValueCodes:
@@ -116,7 +116,7 @@ SAVED = ("raw", "status", "arrived", "owner", "demands", "cache_raw", "count", "
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """What an engine is made for: counts, and the squared weights of numbers and categories."""
+    """Specification of an engine: counts, and the squared weights of numbers and categories."""
 
     k: int
     window: int

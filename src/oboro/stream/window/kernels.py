@@ -1,4 +1,4 @@
-"""A window over a stream: records enter, heads are decided, what is decided leaves in the order in which it came."""
+"""Kernels of a window: records enter, groups are formed, and decided records leave in the order of arrival."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ __all__ = [
 ]
 
 
-# Group forming --------------------------------------------------------------------------------------------------------
-# Who joins a head: the group with the least loss per record, k to 2k − 1 of them (Yamayoshi et al., 4.2).
+# Group formation ------------------------------------------------------------------------------------------------------
+# Members of the group of a head: the group with the least loss per record, k to 2k − 1 of them (Yamayoshi et al., 4.2).
 
 
 class GroupRules(NamedTuple):
-    """What is demanded of a group, and how it is looked for."""
+    """Requirements on a group, and settings of its search."""
 
     k: int
     grow: bool  # the next member is nearest to the centre of those so far, not to the head
@@ -62,7 +62,7 @@ class GroupRules(NamedTuple):
 
 
 class GroupScratch(NamedTuple):
-    """What a decision is worked out on; nothing here is remembered."""
+    """Working memory of a decision; nothing here is remembered."""
 
     best: Neighbours  # neighbours of the head
     nearest: Neighbours  # the nearest published centroid
@@ -86,7 +86,7 @@ def _different(demands: np.ndarray, order: np.ndarray, size: int, slot: int, whi
 
 @kernel(inner=True, bare=True)
 def different_among(demands: np.ndarray, order: np.ndarray, size: int, which: int) -> int:
-    """How many different values the first members have; missing ones do not count."""
+    """Count the different values of the first members; missing ones do not count."""
     found = 0
     for i in range(size):
         found += _different(demands, order, i, order[i], which)
@@ -95,7 +95,7 @@ def different_among(demands: np.ndarray, order: np.ndarray, size: int, which: in
 
 @kernel(inner=True, bare=True)
 def commonest(traits: np.ndarray, order: np.ndarray, size: int, m: int) -> tuple[int, int]:
-    """What most of the first members have of a category, of equally many the smallest; and how many have it."""
+    """Return the most frequent category of the first members (of ties the smallest), and its count."""
     best, most = traits[order[0], m], 0
     for i in range(size):
         code, same = traits[order[i], m], 0
@@ -334,7 +334,7 @@ def _add(values: np.ndarray, size: int, total: int, lost: int, there: int) -> No
             values[total, m] = after
 
 
-# Window steps ---------------------------------------------------------------------------------------------------------
+# Steps of a window ----------------------------------------------------------------------------------------------------
 
 
 # The kinds of index.
@@ -423,7 +423,7 @@ def _place(live: LivePoints, raw: np.ndarray, slot: int, centre: np.ndarray, fac
 
 @kernel(bare=True)
 def reindex(state: WindowState) -> None:
-    """Place and enter everybody anew, after something was learned. O((W + cache) · (d + anchors · d))."""
+    """Place and enter all records again after learning. O((W + cache) · (d + anchors · d))."""
     for live, raw in ((state.buffer, state.raw), (state.cache, state.cache_raw)):
         live.first[:] = -1
         live.rows[0] = 0

@@ -53,8 +53,8 @@ from oboro.text import Message
 __all__ = ["Window", "WindowSettings", "check_window"]
 
 
-# Saved window ---------------------------------------------------------------------------------------------------------
-# Whether a saved window can be one: kernels follow the numbers in it without looking where they lead.
+# Check of a saved window ----------------------------------------------------------------------------------------------
+# Kernels follow the numbers in a saved window without checking where they point, so it is checked here.
 
 
 MAX_NUMBER = 1 << 60
@@ -112,8 +112,8 @@ def _check_anchors(places: np.ndarray, radii: np.ndarray, engine: WindowEngine) 
         require(places.shape == (engine.spec.numbers, all_of_them) and radii.shape == (plan.base - 1, all_of_them))
 
 
-# Window settings ------------------------------------------------------------------------------------------------------
-# The parameters of a window: declared once, checked when it is made.
+# Settings -------------------------------------------------------------------------------------------------------------
+# Parameters of a window: declared once, checked when it is made.
 
 
 class WindowSettings(StreamSettings):

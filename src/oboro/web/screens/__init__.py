@@ -1,1 +1,1 @@
-"""What each screen asks: plain data in, plain data out; the library decides."""
+"""Screens of the web interface: plain data in, plain data out; the library decides."""

@@ -1,4 +1,4 @@
-"""Assess: what a released file alone tells, or beside its original; whoever made it."""
+"""The Assess screen: assessment of a released file alone, or beside its original, whichever tool made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns: what could others know? Roles with their reasons, whom each column singles out, whose a row is."""
+"""The Columns screen: roles with their reasons, people whom each column makes unique, and the person column."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def set_role(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
 
 
 def set_person(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
-    """Say whose a row is, or that every row is somebody else's."""
+    """Set the column of the person, or state that every row is a different person's."""
     name = given.get("column") or None
     return changed(
         desk, ask, desk.change("person", lambda now: replace(now, session=now.session.with_person(name), levels=None))

@@ -1,4 +1,4 @@
-"""The drawer: the recipe, the command and the Python for what is on the screen."""
+"""The drawer: the recipe, the command and the Python for the current screen."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The controls of the Promise screen, as data: what can be asked for, in groups, with the values that are asked for now.
+"""The controls of the Promise screen as data: the available guarantees, in groups, with the values demanded now.
 
-The page draws fields and knows nothing of what they mean. A field changes one place of the demands (`path`). Where it is put to
-`off`, what stands at `drop` is left out; where it is first asked for, `also` says what must stand beside it.
+The page draws fields without knowing their meaning. A field changes one place of the demands (`path`). When it is set
+to `off`, the entry at `drop` is removed; when it is first set, `also` lists the entries it requires.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["demand_form", "demands_of", "shown_demands"]
 
 
-# Demands sent ---------------------------------------------------------------------------------------------------------
-# Demands on their way to the page and back: spelled out for its controls, and made whole again.
+# Encoding of demands --------------------------------------------------------------------------------------------------
+# Demands between library and page: spelled out for the controls of the page, and reassembled.
 
 
 def _limits() -> dict[str, str]:
@@ -105,7 +105,7 @@ def _with_files(desk: Desk, demands: dict[str, Any]) -> dict[str, Any]:
     return demands
 
 
-# Form screen ----------------------------------------------------------------------------------------------------------
+# Controls -------------------------------------------------------------------------------------------------------------
 
 
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)

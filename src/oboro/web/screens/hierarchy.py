@@ -1,4 +1,4 @@
-"""Hierarchy: how a value may become coarser, with the rows under every label, and the answer at once."""
+"""The Hierarchy screen: levels of a column with the rows under each label, and the updated answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open: a file that was dropped, one below the chosen folder, or made-up people."""
+"""The Open screen: a dropped file, a file below the chosen folder, or example data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOOKING = Message("web.looking")
 
 
 def show_files(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
-    """What can be picked in a folder below the root."""
+    """List the files that can be opened in a folder below the root."""
     return desk.picker.listed(str(given.get("folder", "")))
 
 

@@ -1,4 +1,4 @@
-"""Promise and space: what is asked, the live answer, the frontier, other solutions."""
+"""The Promise screen: the demanded guarantees, the live answer, the frontier, and other solutions."""
 
 from __future__ import annotations
 

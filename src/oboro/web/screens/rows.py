@@ -1,4 +1,4 @@
-"""Before and after: rows, distributions, pairs of columns, what a model learns."""
+"""The Before and After screen: rows, distributions, pairs of columns, and the score of a model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _texts(rows: tuple[tuple[Any, ...], ...]) -> list[list[str | None]]:
 
 
 def show_distributions(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
-    """How often each label stands in each released column, before and after."""
+    """Show the frequency of each label in each released column, before and after."""
     state = desk.state(given.get("version"))
     levels, released = chosen(state, ask), state.session.work.data
     found = []
@@ -55,14 +55,14 @@ def show_distributions(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str,
 
 
 def show_pairs(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
-    """Which columns hang together, before and after."""
+    """Show the associations of columns, before and after."""
     state = desk.state(given.get("version"))
     ask.tell(Message("web.counting"))
     return {"version": state.number, "pairs": plain(state.session.pairs(chosen(state, ask)))}
 
 
 def show_score(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
-    """What a model that learns from the release can still predict."""
+    """Show how well a model that learns from the release predicts."""
     state, target = desk.state(given.get("version")), str(given["target"])
     ask.tell(Message("web.learning"))
     found = state.session.learned(chosen(state, ask), target)

@@ -1,4 +1,4 @@
-"""The state as every screen shows it: the table, the roles, the demands, and the number that answers carry."""
+"""The state as every screen shows it: the table, the roles, the demands, and the number of the state."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ def shown_state(desk: Desk, state: State, ask: Ask) -> dict[str, Any]:
 
 
 def changed(desk: Desk, ask: Ask, state: State) -> dict[str, Any]:
-    """What a change answers."""
+    """Return the answer to a change."""
     return {"state": shown_state(desk, state, ask)}

@@ -1,4 +1,4 @@
-"""Stream: how a running `oboro stream` is doing, by its metrics page, the file of its metrics, or the folder of its state."""
+"""The Stream screen: a running `oboro stream`, by its metrics page, the file of its metrics, or its state folder."""
 
 from __future__ import annotations
 

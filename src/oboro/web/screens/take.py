@@ -1,4 +1,4 @@
-"""Attack, report and take away: nothing leaves before it is verified, and before somebody has read every role."""
+"""The screens for attacks, reports and downloads: only after verification, and after every role was confirmed."""
 
 from __future__ import annotations
 
