@@ -17,9 +17,9 @@ from pyarrow.fs import FileSelector
 from tests.io.places.test_databases import kill_while_writing
 
 import oboro
-from oboro.io.formats import parquet
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io import write
+from oboro.io.formats import parquet
 from oboro.io.places.files import file_system
 from oboro.io.places.place import as_place
 from oboro.io.read import read
