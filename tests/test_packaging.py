@@ -50,7 +50,10 @@ concealed = oboro.Recipe(attributes={"age": {"role": "quasi"}}, steps=[{"k_conce
 assert release.summary() and release.report and oboro.assess("released.csv")
 assert oboro.verify(oboro.read("released.csv"), quasi=["sex"], k=2).holds
 assert list(oboro.stream.DelayFree(attributes=["sex"], k=2).push_many([{"sex": "F"}] * 3))
-for needs_more, extra in ((lambda: concealed.run({"age": [30, 31, 32, 33]}), "science"), (lambda: release.write("released.xlsx"), "excel")):
+for needs_more, extra in (
+    (lambda: concealed.run({"age": [30, 31, 32, 33]}), "science"),
+    (lambda: release.write("released.xlsx"), "excel"),
+):
     try:
         needs_more()
     except UsageError as error:
